@@ -1,0 +1,3 @@
+//! The commands: each one a table of contents over the layers below.
+
+pub mod demo_target;

@@ -1,0 +1,4 @@
+//! Parsers of what a target prints. On bytes, unanchored, and none of them can fail.
+
+pub mod llama;
+pub mod serial;

@@ -1,0 +1,120 @@
+//! Counters over a run's lines: the first, honest form of every report.
+
+use crate::core::event::{Event, Sink};
+use crate::core::lines::Line;
+use crate::core::text::printable;
+
+/// Lines by kind. Sums only: its size does not depend on the run's length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lines, an unterminated last one included.
+    pub lines: u64,
+    /// Bytes, line ends included.
+    pub bytes: u64,
+    /// Lines of the HRX serial trace.
+    pub trace_lines: u64,
+    /// Lines with the serial trace's mark that cannot be read.
+    pub broken: u64,
+    /// Serial-trace lines by event: begin, end, failed, sync-begin, sync-end, any other word.
+    pub events: [u64; 6],
+    /// Lines longer than the bound, which were passed on in parts.
+    pub long_lines: u64,
+    /// The target's last line had no line end.
+    pub unterminated: bool,
+    /// Stamp of the first and the last line, ns.
+    pub span: Option<(u64, u64)>,
+    /// The target's first `build …` line.
+    pub build: Option<String>,
+}
+
+/// The words of [`Tally::events`], in its order.
+pub const EVENTS: [&str; 6] = ["begin", "end", "failed", "sync-begin", "sync-end", "other"];
+
+impl Sink for Tally {
+    fn line(&mut self, line: &Line<'_>, event: &Event<'_>) {
+        self.bytes += line.bytes.len() as u64 + u64::from(line.last && line.terminated);
+        if !line.first {
+            self.unterminated = !line.terminated;
+            return;
+        }
+        self.lines += 1;
+        self.long_lines += u64::from(!line.last);
+        self.unterminated = !line.terminated;
+        let first = self.span.map_or(line.ns, |(first, _)| first);
+        self.span = Some((first, line.ns));
+        match event {
+            Event::Serial(serial) => {
+                self.trace_lines += 1;
+                let word = EVENTS
+                    .iter()
+                    .position(|e| e.as_bytes() == serial.event)
+                    .unwrap_or(EVENTS.len() - 1);
+                self.events[word] += 1;
+            }
+            Event::Broken => self.broken += 1,
+            Event::Build(text) => {
+                self.build
+                    .get_or_insert_with(|| printable(&text[..text.len().min(400)]));
+            }
+            Event::Text => {}
+        }
+    }
+}
+
+impl Tally {
+    /// Lines that have nothing of the serial trace in them.
+    pub fn other_lines(&self) -> u64 {
+        self.lines - self.trace_lines - self.broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::classify;
+
+    fn tally(lines: &[(&[u8], bool, bool, bool)]) -> Tally {
+        let mut tally = Tally::default();
+        for (i, (bytes, first, last, terminated)) in lines.iter().enumerate() {
+            let line = Line {
+                ns: 10 + i as u64,
+                bytes,
+                first: *first,
+                last: *last,
+                terminated: *terminated,
+            };
+            tally.line(&line, &classify(&line));
+        }
+        tally
+    }
+
+    #[test]
+    fn counts_by_kind() {
+        let whole = |text: &'static [u8]| (text, true, true, true);
+        let t = tally(&[
+            whole(b"hello"),
+            whole(b"hrx debug serial: begin phase=command-list"),
+            whole(b"hrx debug serial: retired phase=command-list"),
+            whole(b"hrx debug serial: e"),
+            whole(b"build: 7 (abc) with cc"),
+            whole(b"build: 8 (def) with cc"),
+            (b"last words", true, true, false),
+        ]);
+        assert_eq!((t.lines, t.trace_lines, t.broken, t.other_lines()), (7, 2, 1, 4));
+        assert_eq!(t.events, [1, 0, 0, 0, 0, 1]);
+        assert_eq!(t.build.as_deref(), Some("build: 7 (abc) with cc"));
+        assert_eq!(t.span, Some((10, 16)));
+        assert!(t.unterminated);
+        assert_eq!(t.bytes, 6 + 43 + 45 + 20 + 23 + 23 + 10);
+    }
+
+    #[test]
+    fn a_line_in_parts_is_one_line() {
+        let t = tally(&[
+            (b"aa", true, false, true),
+            (b"bb", false, false, true),
+            (b"c", false, true, true),
+        ]);
+        assert_eq!((t.lines, t.long_lines, t.bytes), (1, 1, 6));
+    }
+}

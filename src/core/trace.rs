@@ -1,0 +1,301 @@
+//! The kept trace: its text format, both ways.
+//!
+//! ```text
+//! # hrx-wrap/1 <key> <JSON>          header: what the run is, before the first stamped line
+//! <ns> <the line, unchanged>         one line of the target's stderr; ns = CLOCK_MONOTONIC of its first byte
+//! # hrx-wrap/1 <key> <JSON>          later: `no-newline`, `lost`, and at the end `end` and what became known late
+//! ```
+//!
+//! A stamped line never begins with `#`, so the two cannot be mixed up, whatever the target prints.
+//! Files of other tools have the stamped lines alone, and are read as well. A file cut anywhere still parses:
+//! its torn last line is counted and not taken for a line.
+
+use std::io::Write as _;
+
+use memchr::memchr;
+use serde_json::Value;
+
+use crate::core::lines::Fragment;
+
+/// What every line of ours begins with.
+pub const NOTE: &str = "# hrx-wrap/1 ";
+/// Key of the note behind a last line that the target did not end.
+pub const NO_NEWLINE: &str = "no-newline";
+/// Key of the note where lines are missing because the disk did not take them.
+pub const LOST: &str = "lost";
+/// The longest line of ours that is read; a longer one is counted as not understood.
+const MAX_NOTE: usize = 8 << 20;
+
+/// Writes the kept trace's text into a buffer. Keeps the digits of the last stamp: many lines share one.
+#[derive(Debug, Default)]
+pub struct Writer {
+    stamp: u64,
+    digits: Vec<u8>,
+}
+
+impl Writer {
+    /// Appends one fragment: the stamp where a line begins, the bytes, the LF where it ends.
+    pub fn fragment(&mut self, out: &mut Vec<u8>, fragment: &Fragment<'_>) {
+        if fragment.starts {
+            if self.digits.is_empty() || self.stamp != fragment.ns {
+                self.stamp = fragment.ns;
+                self.digits.clear();
+                // Writing to a Vec cannot fail.
+                let _ = write!(self.digits, "{} ", fragment.ns);
+            }
+            out.extend_from_slice(&self.digits);
+        }
+        out.extend_from_slice(fragment.bytes);
+        if fragment.ends {
+            out.push(b'\n');
+        }
+    }
+}
+
+/// Appends a line of ours.
+pub fn note(out: &mut Vec<u8>, key: &str, value: &Value) {
+    // JSON text holds no raw line end, and writing to a Vec cannot fail.
+    let _ = writeln!(out, "{NOTE}{key} {value}");
+}
+
+/// What the reader finds.
+#[derive(Debug, PartialEq)]
+pub enum Item<'a> {
+    /// A part of a stamped line.
+    Fragment(Fragment<'a>),
+    /// A line of ours.
+    Note(String, Value),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// At a line's beginning; `carry` holds what came of it.
+    Begin,
+    /// Behind the stamp.
+    Line(u64),
+    /// In a line of ours.
+    Note,
+    /// In a line that is neither.
+    Foreign,
+}
+
+/// Reads a kept trace, in pieces of any size.
+#[derive(Debug)]
+pub struct Reader {
+    state: State,
+    carry: Vec<u8>,
+    /// Lines that are neither stamped nor ours.
+    pub unstamped: u64,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader {
+            state: State::Begin,
+            carry: Vec::new(),
+            unstamped: 0,
+        }
+    }
+}
+
+/// The longest stamp: 20 digits and the space.
+const STAMP: usize = 21;
+
+impl Reader {
+    /// Takes the next bytes of the file.
+    pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Item<'_>)) {
+        while !bytes.is_empty() {
+            bytes = match self.state {
+                State::Begin => self.begin(bytes),
+                State::Line(ns) => self.line(ns, bytes, &mut each),
+                State::Note | State::Foreign => self.other(bytes, &mut each),
+            };
+        }
+    }
+
+    /// The file's end. True when its last line was torn.
+    pub fn finish(&self) -> bool {
+        self.state != State::Begin || !self.carry.is_empty()
+    }
+
+    /// Decides what a line is; needs at most the stamp's length, which may come in pieces.
+    fn begin<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let before = self.carry.len();
+        let take = bytes.len().min(STAMP - before);
+        let end = bytes[..take].iter().position(|b| !b.is_ascii_digit());
+        self.carry.extend_from_slice(&bytes[..end.unwrap_or(take)]);
+        let Some(at) = end else {
+            if self.carry.len() == STAMP {
+                self.state = State::Foreign;
+            }
+            return &bytes[take..];
+        };
+        let ns = std::str::from_utf8(&self.carry).ok().and_then(|d| d.parse().ok());
+        match (bytes[at], ns) {
+            (b' ', Some(ns)) => {
+                self.carry.clear();
+                self.state = State::Line(ns);
+                // An empty line has no fragment of its own before its LF, so the LF is left for `line`.
+                &bytes[at + 1..]
+            }
+            (b'#', _) if self.carry.is_empty() => {
+                self.state = State::Note;
+                &bytes[at..]
+            }
+            _ => {
+                self.carry.clear();
+                self.state = State::Foreign;
+                &bytes[at..]
+            }
+        }
+    }
+
+    /// The content of a stamped line. Its beginning is marked on the first fragment only.
+    fn line<'a>(&mut self, ns: u64, bytes: &'a [u8], each: &mut impl FnMut(Item<'_>)) -> &'a [u8] {
+        // `carry` is empty in this state but for one mark: a byte says that the beginning was given already.
+        let starts = self.carry.is_empty();
+        let end = memchr(b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        each(Item::Fragment(Fragment {
+            ns,
+            bytes: part,
+            starts,
+            ends: end.is_some(),
+        }));
+        match end {
+            Some(at) => {
+                self.carry.clear();
+                self.state = State::Begin;
+                &bytes[at + 1..]
+            }
+            None => {
+                if starts {
+                    self.carry.push(0);
+                }
+                &bytes[..0]
+            }
+        }
+    }
+
+    fn other<'a>(&mut self, bytes: &'a [u8], each: &mut impl FnMut(Item<'_>)) -> &'a [u8] {
+        let end = memchr(b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        if self.state == State::Note {
+            if self.carry.len() + part.len() > MAX_NOTE {
+                self.state = State::Foreign;
+            } else {
+                self.carry.extend_from_slice(part);
+            }
+        }
+        let Some(at) = end else { return &bytes[..0] };
+        match parse_note(&self.carry) {
+            Some((key, value)) if self.state == State::Note => each(Item::Note(key, value)),
+            // A comment of another tool is none of our business.
+            _ if self.state == State::Note => {}
+            _ => self.unstamped += 1,
+        }
+        self.carry.clear();
+        self.state = State::Begin;
+        &bytes[at + 1..]
+    }
+}
+
+fn parse_note(line: &[u8]) -> Option<(String, Value)> {
+    let text = std::str::from_utf8(line).ok()?.strip_prefix(NOTE)?;
+    let (key, value) = text.split_once(' ')?;
+    Some((key.to_owned(), serde_json::from_str(value).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::lines::{Assembler, Splitter};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[derive(Debug, PartialEq, Default)]
+    struct Read {
+        lines: Vec<(u64, Vec<u8>)>,
+        notes: Vec<(String, Value)>,
+        unstamped: u64,
+        torn: bool,
+    }
+
+    fn read(pieces: &[&[u8]]) -> Read {
+        let (mut reader, mut assembler, mut out) = (Reader::default(), Assembler::default(), Read::default());
+        for piece in pieces {
+            reader.feed(piece, |item| match item {
+                Item::Fragment(f) => assembler.feed(&f, |l| out.lines.push((l.ns, l.bytes.to_vec()))),
+                Item::Note(key, value) => out.notes.push((key, value)),
+            });
+        }
+        out.unstamped = reader.unstamped;
+        out.torn = reader.finish();
+        out
+    }
+
+    #[test]
+    fn lines_notes_and_neither() {
+        let got = read(&[b"# hrx-wrap/1 pid 42\n# of another tool\n12 a b\n13 \nno stamp\n14\n# hrx-wrap/1 end {\"x\":1}\n99 tor"]);
+        assert_eq!(got.lines, [(12, b"a b".to_vec()), (13, Vec::new())]);
+        assert_eq!(
+            got.notes,
+            [("pid".to_owned(), json!(42)), ("end".to_owned(), json!({"x": 1}))]
+        );
+        assert_eq!((got.unstamped, got.torn), (2, true));
+    }
+
+    #[test]
+    fn a_stamp_has_at_most_20_digits() {
+        let got =
+            read(&[b"18446744073709551615 max\n18446744073709551616 over\n000000000000000000000 long\n"]);
+        assert_eq!(got.lines, [(u64::MAX, b"max".to_vec())]);
+        assert_eq!((got.unstamped, got.torn), (2, false));
+    }
+
+    #[test]
+    fn target_text_that_looks_like_ours_stays_text() {
+        let mut text = Vec::new();
+        let mut splitter = Splitter::default();
+        let mut writer = Writer::default();
+        splitter.feed(5, b"# hrx-wrap/1 end {}\n7 x\n", |f| {
+            writer.fragment(&mut text, &f)
+        });
+        assert_eq!(text, b"5 # hrx-wrap/1 end {}\n5 7 x\n");
+        let got = read(&[&text]);
+        assert_eq!(
+            got.lines,
+            [(5, b"# hrx-wrap/1 end {}".to_vec()), (5, b"7 x".to_vec())]
+        );
+        assert!(got.notes.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_however_it_is_cut(
+            pieces in prop::collection::vec((0u64..3, prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'#'), any::<u8>()], 0..20)), 0..12),
+            cuts in prop::collection::vec(0usize..400, 0..6),
+        ) {
+            let (mut splitter, mut assembler) = (Splitter::default(), Assembler::default());
+            let (mut writer, mut text, mut wrote) = (Writer::default(), Vec::new(), Vec::new());
+            for (ns, bytes) in &pieces {
+                splitter.feed(*ns, bytes, |f| {
+                    writer.fragment(&mut text, &f);
+                    assembler.feed(&f, |l| wrote.push((l.ns, l.bytes.to_vec())));
+                });
+            }
+            let torn = splitter.in_line();
+            let mut cuts: Vec<usize> = cuts.into_iter().filter(|c| *c <= text.len()).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let parts: Vec<&[u8]> = cuts.windows(2).map(|w| &text[w[0]..w[1]]).collect();
+            let got = read(&parts);
+            prop_assert_eq!(got, Read { lines: wrote, torn, ..Read::default() });
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            read(&[&bytes]);
+        }
+    }
+}

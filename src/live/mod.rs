@@ -1,0 +1,1 @@
+//! A running wrap: front, supervisor, reader, ring, consumer.

@@ -1,0 +1,1 @@
+//! Pure writers: a run's record and its counters in, text or JSON out.

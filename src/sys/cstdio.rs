@@ -1,0 +1,20 @@
+//! The C library's `stderr`, which is what llama.cpp prints to.
+
+use std::ffi::c_void;
+
+unsafe extern "C" {
+    static stderr: *mut libc::FILE;
+}
+
+/// One print to C's `stderr`: unbuffered there, so one `write(2)`, as `fprintf(stderr, …)` makes it.
+pub fn print(bytes: &[u8]) {
+    // SAFETY: `stderr` is the C library's own stream, open for the life of the process; the pointer and the length
+    // are those of a slice. A short count is a failed stream, which C programs ignore here as well.
+    unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), stderr) };
+}
+
+/// `fflush(stderr)`, which the backend calls after each of its lines.
+pub fn flush() {
+    // SAFETY: as above; flushing an open stream is always allowed.
+    unsafe { libc::fflush(stderr) };
+}

@@ -1,1 +1,180 @@
-//! The command line.
+//! The command line: one definition for the parser, the help, the man pages and the completions.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::cmd::demo_target;
+
+const TRACE_FORMAT: &str = "\
+The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
+CLOCK_MONOTONIC in nanoseconds when the line's first byte was read. Lines that begin with '# hrx-wrap/1 ' are ours: \
+what the run is (before the first stamped line), lines that a full disk did not take ('lost'), a last line without \
+line end ('no-newline'), and how the run ended ('end').";
+
+const EXIT_STATUS: &str = "\
+Exit status: the target's own; or we die of the signal that the target died of; 124 the timeout ended it; \
+125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace.";
+
+const TICKET: &str = "\
+Inside a GPU ticket that kills when its time is over:\n  \
+gpu-hold -l LANE -t 15 -- hrx-wrap -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
+What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
+
+/// Put it in front of a command that runs llama.cpp on an AMD GPU: it time-stamps and keeps what the command prints on
+/// stderr, ends the whole process tree when its time is over, and reports what happened, also when it was killed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hrx-wrap",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
+    override_usage = "hrx-wrap [run] [OPTIONS] -- CMD [ARG…]\n       hrx-wrap <COMMAND> …"
+)]
+pub struct Cli {
+    /// What to do; `run` when it is left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Supervise one command.
+    #[command(
+        after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
+        override_usage = "hrx-wrap run [OPTIONS] -- CMD [ARG…]"
+    )]
+    Run(RunArgs),
+    /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
+    #[command(after_long_help = format!(
+        "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
+         Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
+    ))]
+    Parse(ParseArgs),
+    /// A built-in target, no GPU or model needed: every report from one command.
+    Demo(DemoArgs),
+    /// Checks this installed program without a device, in seconds.
+    SelfTest,
+    /// The built-in target of the demo.
+    #[command(hide = true)]
+    DemoTarget(Box<demo_target::Args>),
+}
+
+/// What the target's stderr is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Stdio {
+    /// A pipe.
+    Pipe,
+    /// A terminal of its own, with raw output.
+    Pty,
+    /// A terminal when our stderr is one, else a pipe.
+    #[default]
+    Auto,
+}
+
+/// What of the target's stderr passes through to ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EchoArg {
+    /// All but lines of the serial trace.
+    #[default]
+    Rest,
+    /// Everything.
+    All,
+    /// Nothing.
+    None,
+}
+
+/// The options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Keep the run in this folder: run.json trace.log report.txt report.json.
+    ///
+    /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
+    #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// With --out: replace a run of ours that is there (nothing else is ever replaced).
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Keep the time-stamped trace of stderr in this file.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub log: Option<PathBuf>,
+    /// The text report goes to this file instead of stderr (- = stdout).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// The report as JSON in this file (- = stdout).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// End the target after this time: 90, 90s, 15m, 1h30m.
+    #[arg(short, long, value_name = "DUR", value_parser = duration)]
+    pub timeout: Option<u64>,
+    /// From the first signal to SIGKILL.
+    #[arg(short, long, value_name = "DUR", default_value = "10s", value_parser = duration)]
+    pub kill_after: u64,
+    /// The signal that a timeout sends first.
+    #[arg(long, value_name = "SIG", default_value = "TERM", value_parser = crate::core::signals::parse)]
+    pub signal: i32,
+    /// After a timeout, exit with the target's status instead of 124.
+    #[arg(long)]
+    pub preserve_status: bool,
+    /// What the target's stderr is.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
+    pub stdio: Stdio,
+    /// What of the target's stderr passes through to ours.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "rest")]
+    pub echo: EchoArg,
+    /// Leave processes alone that outlive the target; the default is to end them.
+    #[arg(long)]
+    pub leave: bool,
+    /// A name for the run, kept in run.json.
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// Set a variable for the target; may be given again.
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<String>,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// The options of `parse`.
+#[derive(Debug, Args)]
+pub struct ParseArgs {
+    /// A run folder, a kept trace, or - for standard input.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub path: PathBuf,
+    /// The text report goes to this file instead of stdout.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// The report as JSON in this file (- = stdout, then without the text).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+}
+
+/// The options of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Keep the run in this folder; a new one in the temporary folder when left out.
+    #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Decode tokens that the built-in target makes.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub tokens: u32,
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    crate::core::duration::parse(text)
+}
+
+fn variable(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((name, _)) if !name.is_empty() => Ok(text.to_owned()),
+        _ => Err(format!("'{text}' is not NAME=VALUE")),
+    }
+}

@@ -1,3 +1,86 @@
 //! The commands: each one a table of contents over the layers below.
+#![forbid(unsafe_code)]
 
+pub mod demo;
 pub mod demo_target;
+pub mod keep;
+pub mod parse;
+pub mod provenance;
+pub mod run;
+pub mod search;
+pub mod self_test;
+pub mod usage;
+
+use std::io::Write as _;
+use std::os::fd::RawFd;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command};
+use crate::live::plan::{Verdict, status};
+
+/// Usage or I/O, in every command but `run`.
+const USAGE: i32 = 2;
+
+/// The whole program but for its end.
+pub fn main() -> Verdict {
+    // Before anything is opened: what is open now is the caller's.
+    let inherited = inherited();
+    let words: Vec<String> = std::env::args_os()
+        .map(|w| w.to_string_lossy().into_owned())
+        .collect();
+    match Cli::try_parse() {
+        Ok(cli) => dispatch(cli, inherited),
+        Err(error) if !error.use_stderr() => {
+            // Help or version. A reader that is gone needs no word.
+            let _ = error.print();
+            Verdict::Exit(0)
+        }
+        Err(error) => {
+            complain(&usage::line(&error, &words));
+            Verdict::Exit(if is_run(&words) { status::FAILED } else { USAGE })
+        }
+    }
+}
+
+/// Whether the words are meant for `run`, whose failures have the status of `timeout`'s.
+fn is_run(words: &[String]) -> bool {
+    !["parse", "demo", "self-test", "demo-target"].contains(&words.get(1).map_or("", String::as_str))
+}
+
+fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {
+    let (result, failed) = match cli.command {
+        None => (run::run(&cli.run, inherited), status::FAILED),
+        Some(Command::Run(args)) => (run::run(&args, inherited), status::FAILED),
+        Some(Command::Demo(args)) => (demo::demo(&args, inherited), status::FAILED),
+        Some(Command::Parse(args)) => (parse::parse(&args).map(Verdict::Exit), USAGE),
+        Some(Command::SelfTest) => (self_test::self_test().map(Verdict::Exit), USAGE),
+        Some(Command::DemoTarget(args)) => (demo_target::run(&args).map(|n| Verdict::Exit(n.into())), USAGE),
+    };
+    result.unwrap_or_else(|error| {
+        complain(&format!("{error:#}"));
+        Verdict::Exit(failed)
+    })
+}
+
+/// One line of ours on stderr. A reader that is gone needs no word.
+pub fn complain(text: &str) {
+    let line = format!("hrx-wrap: {}\n", crate::core::text::printable(text.as_bytes()));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Descriptors from 3 on that are open at our start.
+fn inherited() -> Vec<RawFd> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open: Vec<RawFd> = entries
+        .filter_map(|e| e.file_name().to_str()?.parse().ok())
+        .collect();
+    // The folder's own descriptor was among them and is closed by now.
+    let is_open = |n: &RawFd| {
+        std::path::Path::new("/proc/self/fd")
+            .join(n.to_string())
+            .symlink_metadata()
+            .is_ok()
+    };
+    open.into_iter().filter(|n| *n > 2 && is_open(n)).collect()
+}

@@ -1,12 +1,14 @@
 //! Pure logic: bytes and numbers in, data out. No I/O, no clock, no thread, no `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod book;
 pub mod duration;
 pub mod escalate;
 pub mod event;
 pub mod kernel_id;
 pub mod lines;
 pub mod parse;
+pub mod procstat;
 pub mod run;
 pub mod signals;
 pub mod tally;

@@ -30,6 +30,9 @@ pub struct Tally {
 /// The words of [`Tally::events`], in its order.
 pub const EVENTS: [&str; 6] = ["begin", "end", "failed", "sync-begin", "sync-end", "other"];
 
+/// How many numbers [`Tally::numbers`] gives.
+pub const NUMBERS: usize = 14;
+
 impl Sink for Tally {
     fn line(&mut self, line: &Line<'_>, event: &Event<'_>) {
         self.bytes += line.bytes.len() as u64 + u64::from(line.last && line.terminated);
@@ -62,6 +65,69 @@ impl Sink for Tally {
 }
 
 impl Tally {
+    /// The last line turned out to have no line end (a kept trace says so behind it).
+    pub fn mark_unterminated(&mut self) {
+        if !std::mem::replace(&mut self.unterminated, true) {
+            self.bytes -= 1;
+        }
+    }
+
+    /// The sums as plain numbers, for a successor.
+    pub fn numbers(&self) -> [u64; NUMBERS] {
+        let [a, b, c, d, e, f] = self.events;
+        let (first, last) = self.span.unwrap_or_default();
+        let spans = u64::from(self.span.is_some());
+        [
+            self.lines,
+            self.bytes,
+            self.trace_lines,
+            self.broken,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            self.long_lines,
+            spans,
+            first,
+            last,
+        ]
+    }
+
+    /// The sums that [`Self::numbers`] gave.
+    pub fn from_numbers(n: [u64; NUMBERS]) -> Tally {
+        let [
+            lines,
+            bytes,
+            trace_lines,
+            broken,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            long_lines,
+            spans,
+            first,
+            last,
+        ] = n;
+        let span = (spans != 0).then_some((first, last));
+        let events = [a, b, c, d, e, f];
+        Tally {
+            lines,
+            bytes,
+            trace_lines,
+            broken,
+            events,
+            long_lines,
+            span,
+            unterminated: false,
+            build: None,
+        }
+    }
+
     /// Lines that have nothing of the serial trace in them.
     pub fn other_lines(&self) -> u64 {
         self.lines - self.trace_lines - self.broken
@@ -106,6 +172,24 @@ mod tests {
         assert_eq!(t.span, Some((10, 16)));
         assert!(t.unterminated);
         assert_eq!(t.bytes, 6 + 43 + 45 + 20 + 23 + 23 + 10);
+    }
+
+    #[test]
+    fn a_successor_goes_on_from_the_numbers() {
+        let t = tally(&[
+            (b"a", true, true, true),
+            (b"hrx debug serial: end phase=x", true, true, true),
+        ]);
+        assert_eq!(Tally::from_numbers(t.numbers()), t);
+        assert_eq!(Tally::from_numbers(Tally::default().numbers()), Tally::default());
+    }
+
+    #[test]
+    fn a_line_end_that_was_ours_is_taken_back_once() {
+        let mut t = tally(&[(b"ab", true, true, true)]);
+        t.mark_unterminated();
+        t.mark_unterminated();
+        assert_eq!((t.bytes, t.unterminated), (2, true));
     }
 
     #[test]

@@ -1,1 +1,27 @@
-//! A running wrap: front, supervisor, reader, ring, consumer.
+//! A running wrap.
+//!
+//! ```text
+//! front ── forks ─▶ supervisor ── forks ─▶ target
+//!   │  channel  ◀─────▶ │  reader ─▶ ring ─▶ consumer ─▶ log, echo, book
+//!   └ takeover when the supervisor dies      └ goes on when the front dies
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod channel;
+pub mod consumer;
+pub mod echo;
+pub mod ending;
+pub mod front;
+pub mod log;
+pub mod outcome;
+pub mod plan;
+pub mod proc;
+pub mod reader;
+pub mod ring;
+pub mod signalling;
+pub mod supervise;
+pub mod supervisor;
+pub mod takeover;
+pub mod target;
+pub mod tree;
+pub mod wires;

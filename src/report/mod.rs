@@ -1,1 +1,68 @@
-//! Pure writers: a run's record and its counters in, text or JSON out.
+//! Pure writers: a run's record and its book in, text or JSON out. They decide nothing and read nothing.
+#![forbid(unsafe_code)]
+
+pub mod json;
+pub mod text;
+
+use crate::core::book::Book;
+use crate::core::run::{Counters, Run};
+
+/// What a report is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The record.
+    pub run: &'a Run,
+    /// The sums of the lines; absent when they were lost.
+    pub book: Option<&'a Book>,
+    /// How the facts came here.
+    pub source: &'a Source,
+}
+
+/// How the facts of a report came to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// `live`, or what was read.
+    pub made: String,
+    /// The trace's last line was cut.
+    pub torn: bool,
+    /// Lines of the trace that are neither stamped nor ours.
+    pub unstamped: u64,
+    /// The run goes on at this moment.
+    pub running: bool,
+}
+
+impl Subject<'_> {
+    /// Why this is not the whole story, if it is not.
+    pub fn partial(&self) -> Option<String> {
+        if let Some(end) = &self.run.end {
+            return end.partial.clone();
+        }
+        if self.source.running {
+            return Some("the run is still going on".to_owned());
+        }
+        // A trace of another tool has no record at all: nothing says that it should have an end.
+        let ours = !self.run.tool.name.is_empty();
+        ours.then(|| "the run was cut off: everything was killed at once, or the trace is cut".to_owned())
+    }
+
+    /// The counters: as counted while the run went on, else as far as the lines tell.
+    fn counters(&self) -> Option<Counters> {
+        let live = self.run.end.as_ref().map(|end| &end.counters);
+        let tally = self.book.map(|book| &book.tally);
+        let mut counters = live.cloned().unwrap_or_default();
+        // A log that misses lines says so in the record; else the lines themselves are the better witness.
+        if let Some(tally) = tally
+            && counters.log_lost_lines == 0
+        {
+            (counters.lines, counters.bytes) = (tally.lines, tally.bytes);
+            (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
+        }
+        (live.is_some() || tally.is_some()).then_some(counters)
+    }
+
+    /// From the run's start to the target's end, ns.
+    fn duration_ns(&self) -> Option<u64> {
+        let end = self.run.end.as_ref()?;
+        end.at_ns.checked_sub(self.run.clock.start_ns)
+    }
+}

@@ -1,6 +1,7 @@
-//! The C library's `stderr`, which is what llama.cpp prints to.
+//! The C library's `stderr`, which is what llama.cpp prints to, and the session of a plain program.
 
 use std::ffi::c_void;
+use std::io;
 
 unsafe extern "C" {
     static stderr: *mut libc::FILE;
@@ -17,4 +18,13 @@ pub fn print(bytes: &[u8]) {
 pub fn flush() {
     // SAFETY: as above; flushing an open stream is always allowed.
     unsafe { libc::fflush(stderr) };
+}
+
+/// `setsid(2)`: a session and a process group of this process's own, without a terminal.
+///
+/// # Errors
+/// `EPERM` for the leader of a process group.
+pub fn new_session() -> io::Result<()> {
+    nix::unistd::setsid()?;
+    Ok(())
 }

@@ -1,9 +1,11 @@
 """What setup.py and tools.py share: places, one-line errors, a lock, stamps."""
 
+import argparse
 import contextlib
 import fcntl
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +24,11 @@ def say(text):
     print(text, flush=True)
 
 
-def main_of(work):
+def main_of(work, about):
     """Runs `work` and turns Failed into one line on stderr and status 1."""
+    argparse.ArgumentParser(description=about).parse_args()
+    # TERM as Ctrl-C, so that the command which is running ends too and not only this program.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         work()
     except Failed as error:

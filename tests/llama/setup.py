@@ -83,4 +83,4 @@ def setup():
 
 
 if __name__ == "__main__":
-    main_of(setup)
+    main_of(setup, __doc__)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds llama.cpp's own programs once, into target/llama/tools/bin. Some 15 minutes on two cores.
+"""Builds llama.cpp's own programs once, into target/llama/tools/build/bin. Some 10 minutes on two cores.
 
 A build that was stopped goes on where it was; a finished one is left as it is.
 """
@@ -87,7 +87,7 @@ def build():
     if stamp.fresh():
         return
     stamp.clear()
-    say(f"tools: building {' '.join(NAMES)} (some 15 minutes on two cores)")
+    say(f"tools: building {' '.join(NAMES)} (some 10 minutes on two cores)")
     jobs = len(os.sched_getaffinity(0))
     run([NINJA, "-C", BUILD, f"-j{jobs}", *NAMES], f"see Ninja's lines above; {sys.argv[0]} goes on from there")
     stamp.write()
@@ -107,4 +107,4 @@ def tools():
 
 
 if __name__ == "__main__":
-    main_of(tools)
+    main_of(tools, __doc__)

@@ -1,0 +1,391 @@
+//! The files that a run leaves: made before the target is started, written so that a kill leaves a whole old or a whole
+//! new one, and taken away again when the target could not be started.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::core::book::Book;
+use crate::core::run::{Run, SCHEMA};
+use crate::core::{signals, trace};
+use crate::live::plan::{Finished, Keeper, Log};
+use crate::report::{Source, Subject, json, text};
+use crate::sys::fd;
+
+/// The files of a run folder; nothing else in it is ever removed.
+pub const FILES: [&str; 7] = [
+    "run.json",
+    "trace.log",
+    "gtt.tsv",
+    "report.txt",
+    "report.json",
+    "report.html",
+    "timeline.pftrace",
+];
+
+/// Where things go.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The run folder.
+    pub out: Option<PathBuf>,
+    /// It may replace a run of ours.
+    pub force: bool,
+    /// The kept trace.
+    pub log: Option<PathBuf>,
+    /// The text report instead of stderr.
+    pub report: Option<PathBuf>,
+    /// The JSON report.
+    pub json: Option<PathBuf>,
+}
+
+impl Places {
+    /// Whether a report goes to our standard output.
+    pub fn need_stdout(&self) -> bool {
+        [&self.report, &self.json]
+            .into_iter()
+            .flatten()
+            .any(|p| is_dash(p))
+    }
+
+    /// Whether anything is kept, so that it is worth asking git.
+    fn keep_anything(&self) -> bool {
+        self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
+    }
+}
+
+/// `-` stands for standard output.
+pub fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The files of one run.
+#[derive(Debug)]
+pub struct Kept {
+    places: Places,
+    program: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    /// What was not there before, in the order it was made.
+    made: Vec<PathBuf>,
+}
+
+impl Kept {
+    /// Makes the folder and the files, so that a bad path fails before anything is started.
+    ///
+    /// # Errors
+    /// A sentence that names the path and the remedy; what was made is gone again.
+    pub fn create(
+        places: Places,
+        program: Option<PathBuf>,
+        run: &Run,
+    ) -> anyhow::Result<(Kept, Option<Log>)> {
+        let cwd = std::env::current_dir().ok();
+        let mut kept = Kept {
+            places,
+            program,
+            cwd,
+            made: Vec::new(),
+        };
+        match kept.open_all(run) {
+            Ok(log) => Ok((kept, log)),
+            Err(error) => {
+                kept.discard();
+                Err(error)
+            }
+        }
+    }
+
+    fn open_all(&mut self, run: &Run) -> anyhow::Result<Option<Log>> {
+        if let Some(out) = self.places.out.clone() {
+            self.make_folder(&out)?;
+            let inside = |name: &str| Some(out.join(name));
+            self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
+        }
+        for path in [self.places.report.clone(), self.places.json.clone()]
+            .into_iter()
+            .flatten()
+        {
+            if !is_dash(&path) {
+                self.open(&path)?;
+            }
+        }
+        let log = self
+            .places
+            .log
+            .clone()
+            .map(|path| self.begin_log(path, run))
+            .transpose()?;
+        self.write_record(run).context("run.json")?;
+        Ok(log)
+    }
+
+    fn make_folder(&mut self, out: &Path) -> anyhow::Result<()> {
+        let missing: Vec<PathBuf> = out
+            .ancestors()
+            .filter(|p| !p.as_os_str().is_empty() && !p.exists())
+            .map(Path::to_owned)
+            .collect();
+        self.made.extend(missing.into_iter().rev());
+        std::fs::create_dir_all(out).with_context(|| {
+            format!(
+                "cannot make the run folder {}: choose another with --out",
+                out.display()
+            )
+        })?;
+        let names = names_in(out).with_context(|| format!("cannot read the folder {}", out.display()))?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        if !self.places.force {
+            bail!(
+                "{} is not empty: choose a new folder, or --force to replace a run of hrx-wrap",
+                out.display()
+            );
+        }
+        replaceable(out, &names)?;
+        for name in names {
+            std::fs::remove_file(out.join(&name))
+                .with_context(|| format!("cannot replace {}", name.display()))?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, path: &Path) -> anyhow::Result<File> {
+        let new = !path.exists();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        // A pipe or a device may be for writing only.
+        let file = file.or_else(|_| File::options().write(true).open(path));
+        let file = file.with_context(|| format!("cannot write {}: choose another file", path.display()))?;
+        if new {
+            self.made.push(path.to_owned());
+        }
+        Ok(file)
+    }
+
+    fn begin_log(&mut self, path: PathBuf, run: &Run) -> anyhow::Result<Log> {
+        let mut file = self.open(&path)?;
+        if file.metadata().is_ok_and(|m| m.is_file()) {
+            // Held as long as one of our processes lives: a reader sees that the run goes on.
+            if !fd::try_lock(file.as_fd()) {
+                bail!(
+                    "{} is being written by another hrx-wrap: choose another file",
+                    path.display()
+                );
+            }
+            file.set_len(0)
+                .with_context(|| format!("cannot empty {}", path.display()))?;
+        }
+        let mut header = Vec::new();
+        for (key, value) in run.fields() {
+            trace::note(&mut header, &key, &value);
+        }
+        file.write_all(&header)
+            .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
+        Ok(Log {
+            file,
+            path,
+            offset: header.len() as u64,
+        })
+    }
+
+    fn write_record(&self, run: &Run) -> io::Result<()> {
+        let Some(out) = &self.places.out else {
+            return Ok(());
+        };
+        let mut text = serde_json::to_vec_pretty(run)?;
+        text.push(b'\n');
+        replace(&out.join("run.json"), &text)
+    }
+
+    /// The sums of a run whose own were lost, from the log that is on disk.
+    fn reread(&self) -> Option<Book> {
+        let path = self.places.log.as_ref()?;
+        crate::cmd::parse::read_trace(&mut File::open(path).ok()?)
+            .ok()
+            .map(|read| read.book)
+    }
+
+    fn look_at_program(&self, run: &mut Run) {
+        let program = self.program.as_deref();
+        run.binary = program.and_then(crate::cmd::provenance::binary);
+        let ask_git = self.places.keep_anything();
+        run.repositories = crate::cmd::provenance::repositories(program, self.cwd.as_deref(), ask_git);
+    }
+}
+
+impl Keeper for Kept {
+    fn started(&mut self, run: &Run) {
+        // The record without pid is there already; a disk that is full by now is told about at the end.
+        let _ = self.write_record(run);
+    }
+
+    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished {
+        let book = book.or_else(|| self.reread());
+        if run.binary.is_none() {
+            self.look_at_program(run);
+        }
+        let source = Source {
+            made: "live".to_owned(),
+            ..Source::default()
+        };
+        let subject = Subject {
+            run,
+            book: book.as_ref(),
+            source: &source,
+        };
+        let (text, json) = (text::report(&subject), json_text(&subject));
+        let mut finished = Finished::default();
+        let mut note = |what: &Path, result: io::Result<()>| {
+            if let Err(error) = result {
+                finished
+                    .troubles
+                    .push(format!("cannot write {}: {error}", what.display()));
+            }
+        };
+        if let Some(out) = &self.places.out {
+            note(&out.join("run.json"), self.write_record(run));
+            for (name, content) in [("report.txt", &text), ("report.json", &json)] {
+                note(&out.join(name), replace(&out.join(name), content.as_bytes()));
+            }
+        }
+        if let Some(path) = &self.places.json {
+            note(path, deliver(path, json.as_bytes()));
+        }
+        match &self.places.report {
+            Some(path) => note(path, deliver(path, text.as_bytes())),
+            None => finished.report = text,
+        }
+        finished
+    }
+
+    fn discard(&mut self) {
+        if let Some(out) = &self.places.out {
+            for name in FILES {
+                let _ = std::fs::remove_file(out.join(name));
+            }
+        }
+        for path in self.made.drain(..).rev() {
+            // A folder goes only when it is empty, so nothing of anybody else can go with it.
+            let _ = if path.is_dir() {
+                std::fs::remove_dir(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+        }
+    }
+}
+
+fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)?
+        .map(|entry| entry.map(|e| PathBuf::from(e.file_name())))
+        .collect()
+}
+
+/// Only a run of ours may be replaced, and only one that has ended.
+fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
+    let foreign = names
+        .iter()
+        .find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
+    if let Some(name) = foreign {
+        bail!(
+            "{} holds {}, which is not of a run: choose a new folder",
+            out.display(),
+            name.display()
+        );
+    }
+    let record = std::fs::read(out.join("run.json")).unwrap_or_default();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
+    let schema = record
+        .get("schema")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
+        bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
+    }
+    if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
+        bail!(
+            "the run in {} is still going on: choose a new folder",
+            out.display()
+        );
+    }
+    Ok(())
+}
+
+/// The JSON report as a file holds it.
+pub fn json_text(subject: &Subject<'_>) -> String {
+    // A tree of strings and numbers always is JSON.
+    let mut text = serde_json::to_string_pretty(&json::report(subject)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Writes a file so that a reader sees the old content or the new, never half of it.
+///
+/// # Errors
+/// The disk's.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+/// Writes to where the user said: a file, standard output (`-`), or something that is no regular file.
+///
+/// # Errors
+/// The disk's, or that the reader is gone.
+pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
+    if is_dash(path) {
+        let mut out = io::stdout().lock();
+        return out.write_all(content).and_then(|()| out.flush());
+    }
+    match path.metadata() {
+        Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
+        _ => replace(path, content),
+    }
+}
+
+/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
+pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
+    let program = run.command.first().map_or("", String::as_str);
+    let name = Path::new(program)
+        .file_name()
+        .map_or_else(|| program.into(), |n| n.to_string_lossy());
+    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
+    let time: String = run
+        .clock
+        .start_utc
+        .chars()
+        .take(19)
+        .filter(|c| c.is_ascii_alphanumeric())
+        .collect();
+    let text = path.to_string_lossy();
+    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('h')) => out.push_str(&run.host.name),
+            ('%', Some('p')) => out.push_str(&pid.to_string()),
+            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
+            ('%', Some('n')) => out.push_str(&name),
+            ('%', Some('%')) => out.push('%'),
+            (c, other) => out.extend(std::iter::once(c).chain(other)),
+        }
+    }
+    PathBuf::from(out)
+}
+
+/// `SIGTERM` for the record.
+pub fn signal_name(signal: i32) -> String {
+    signals::name(signal)
+}

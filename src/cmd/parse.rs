@@ -1,0 +1,167 @@
+//! `hrx-wrap parse`: the same report from what a run left.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use serde_json::{Map, Value};
+
+use crate::cli::ParseArgs;
+use crate::cmd::keep::{deliver, is_dash, json_text};
+use crate::core::book::Book;
+use crate::core::lines::Assembler;
+use crate::core::run::{Run, SCHEMA};
+use crate::core::trace::{Item, NO_NEWLINE, Reader};
+use crate::report::{Source, Subject, text};
+use crate::sys::fd;
+
+/// What a kept trace holds.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// The sums of its lines.
+    pub book: Book,
+    /// Its notes: header and end.
+    pub fields: Map<String, Value>,
+    /// Its last line is cut.
+    pub torn: bool,
+    /// Lines that are neither stamped nor ours.
+    pub unstamped: u64,
+}
+
+/// Reads a kept trace to its end, in bounded memory.
+///
+/// # Errors
+/// The file's.
+pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
+    let mut out = Kept::default();
+    let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let n = match from.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let (book, fields) = (&mut out.book, &mut out.fields);
+        reader.feed(&piece[..n], |item| match item {
+            Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line)),
+            Item::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
+            Item::Note(key, value) => {
+                fields.insert(key, value);
+            }
+        });
+    }
+    out.torn = reader.finish();
+    out.unstamped = reader.unstamped;
+    Ok(out)
+}
+
+/// A run as it was left.
+struct Found {
+    run: Run,
+    read: Kept,
+    running: bool,
+}
+
+/// The command. Yields the exit status: 0 done, 1 nothing to report.
+///
+/// # Errors
+/// Usage or I/O: status 2.
+pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
+    let found = find(&args.path)?;
+    let made = if is_dash(&args.path) {
+        "of standard input".into()
+    } else {
+        format!("of {}", args.path.display())
+    };
+    let source = Source {
+        made,
+        torn: found.read.torn,
+        unstamped: found.read.unstamped,
+        running: found.running,
+    };
+    let subject = Subject {
+        run: &found.run,
+        book: Some(&found.read.book),
+        source: &source,
+    };
+    if let Some(path) = &args.json {
+        deliver(path, json_text(&subject).as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let only_json = args.report.is_none() && args.json.as_deref().is_some_and(is_dash);
+    if !only_json {
+        let to = args.report.as_deref().unwrap_or(Path::new("-"));
+        deliver(to, text::report(&subject).as_bytes())
+            .with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0;
+    if nothing {
+        crate::cmd::complain(
+            "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
+        );
+    }
+    Ok(i32::from(nothing))
+}
+
+fn find(path: &Path) -> anyhow::Result<Found> {
+    if is_dash(path) {
+        let read = read_trace(&mut io::stdin().lock()).context("cannot read standard input")?;
+        return from_trace(read, false).context("standard input");
+    }
+    let meta = path
+        .metadata()
+        .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
+    if meta.is_dir() {
+        from_folder(path)
+    } else {
+        from_file(path)
+    }
+    .with_context(|| path.display().to_string())
+}
+
+fn from_file(path: &Path) -> anyhow::Result<Found> {
+    let mut file = File::open(path)?;
+    let read = read_trace(&mut file)?;
+    // Asked after reading: a run that ended meanwhile has its end in what comes next time.
+    let running = fd::is_locked(file.as_fd());
+    from_trace(read, running)
+}
+
+fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
+    let run = if read.fields.contains_key("schema") {
+        Run::from_fields(read.fields.clone()).map_err(|e| anyhow!(e))?
+    } else {
+        Run {
+            schema: SCHEMA.to_owned(),
+            ..Run::default()
+        }
+    };
+    Ok(Found { run, read, running })
+}
+
+fn from_folder(folder: &Path) -> anyhow::Result<Found> {
+    let record = match std::fs::read(folder.join("run.json")) {
+        Ok(text) => Some(serde_json::from_slice(&text).context("run.json is not JSON")?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e).context("run.json"),
+    };
+    let trace = folder.join("trace.log");
+    if record.is_none() && !trace.exists() {
+        return Err(anyhow!(
+            "no run.json and no trace.log in it: not the folder of a run"
+        ));
+    }
+    let mut found = if trace.exists() {
+        from_file(&trace)?
+    } else {
+        from_trace(Kept::default(), false)?
+    };
+    if let Some(fields) = record {
+        found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,189 @@
+//! `hrx-wrap [run] -- CMD`: from the command line to the verdict.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsString};
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+
+use crate::cli::{EchoArg, RunArgs, Stdio};
+use crate::cmd::keep::{Kept, Places, expand};
+use crate::cmd::search;
+use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
+use crate::core::signals;
+use crate::core::text::printable;
+use crate::live::echo::Mode;
+use crate::live::front::{self, Outcome};
+use crate::live::plan::{Plan, Verdict, status};
+use crate::live::target::Refusal;
+use crate::sys::{clock, host, term};
+
+/// Runs a command. The verdict is what this process ends with.
+///
+/// # Errors
+/// We failed before anything was started: status 125.
+pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
+    let program = args.command.first().cloned().unwrap_or_default();
+    let paths = search::candidates(&program, std::env::var_os("PATH").as_deref());
+    if !paths.iter().any(|p| p.symlink_metadata().is_ok()) {
+        // Known before anything is made. A file that is there is left to exec, which knows best.
+        return Ok(refused(
+            &program,
+            &paths,
+            Refusal {
+                errno: ENOENT,
+                candidate: -1,
+            },
+        ));
+    }
+    let record = record(args);
+    let places = places(args, &record);
+    let keep_stdout = places.need_stdout();
+    let executable = search::executable(&paths).cloned();
+    let (mut kept, log) = Kept::create(places, executable, &record)?;
+    let plan = Plan {
+        command: args.command.clone(),
+        candidates: search::for_exec(&paths),
+        environment: environment(&args.env)?,
+        pty: is_pty(args.stdio),
+        timeout_ns: args.timeout,
+        kill_after_ns: args.kill_after,
+        signal: args.signal,
+        preserve_status: args.preserve_status,
+        echo: match args.echo {
+            EchoArg::Rest => Mode::Rest,
+            EchoArg::All => Mode::All,
+            EchoArg::None => Mode::None,
+        },
+        leave: args.leave,
+        inherited,
+        keep_stdout,
+        log,
+        run: record,
+    };
+    match front::run(&plan, &mut kept) {
+        Ok(Outcome::Verdict(verdict)) => Ok(verdict),
+        Ok(Outcome::NotStarted(refusal)) => Ok(refused(&program, &paths, refusal)),
+        Err(error) => {
+            crate::live::plan::Keeper::discard(&mut kept);
+            Err(error)
+        }
+    }
+}
+
+fn is_pty(stdio: Stdio) -> bool {
+    stdio == Stdio::Pty || stdio == Stdio::Auto && term::is_terminal(2)
+}
+
+fn places(args: &RunArgs, record: &Run) -> Places {
+    let named = |path: &Option<PathBuf>| path.as_ref().map(|p| expand(p, record, std::process::id()));
+    Places {
+        out: named(&args.out),
+        force: args.force,
+        log: named(&args.log),
+        report: named(&args.report),
+        json: named(&args.json),
+    }
+}
+
+/// The record as far as it is known before the start.
+pub fn record(args: &RunArgs) -> Run {
+    let words = args.command.iter().map(|w| printable(w.as_bytes())).collect();
+    let now = SystemTime::now();
+    Run {
+        schema: SCHEMA.to_owned(),
+        tool: tool(),
+        command: words,
+        label: args.label.as_ref().map(|l| printable(l.as_bytes())),
+        changed: Changed {
+            env: args.env.clone(),
+            args: Vec::new(),
+        },
+        host: Host {
+            name: host::name(),
+            kernel: host::kernel(),
+        },
+        clock: Clock {
+            name: "CLOCK_MONOTONIC".to_owned(),
+            resolution_ns: clock::resolution_ns(),
+            start_ns: clock::monotonic_ns(),
+            start_utc: humantime::format_rfc3339_nanos(now).to_string(),
+        },
+        stamped: "read".to_owned(),
+        stdio: if is_pty(args.stdio) { "pty" } else { "pipe" }.to_owned(),
+        limits: Limits {
+            timeout_ns: args.timeout,
+            kill_after_ns: args.kill_after,
+            signal: signals::name(args.signal),
+        },
+        cwd: std::env::current_dir()
+            .ok()
+            .map(|d| printable(d.as_os_str().as_bytes())),
+        ..Run::default()
+    }
+}
+
+/// This program.
+pub fn tool() -> Tool {
+    Tool {
+        name: "hrx-wrap".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("HRX_WRAP_COMMIT").map(str::to_owned),
+    }
+}
+
+/// The caller's environment with the user's variables in it. Order and repeats are the caller's.
+fn environment(set: &[String]) -> anyhow::Result<Vec<CString>> {
+    let set: BTreeMap<&str, &str> = set.iter().filter_map(|v| v.split_once('=')).collect();
+    let mut all: Vec<OsString> = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if !name.to_str().is_some_and(|n| set.contains_key(n)) {
+            let mut both = name;
+            both.push("=");
+            both.push(value);
+            all.push(both);
+        }
+    }
+    all.extend(
+        set.iter()
+            .map(|(name, value)| OsString::from(format!("{name}={value}"))),
+    );
+    all.iter()
+        .map(|v| CString::new(v.as_bytes()).context("a variable holds a NUL byte"))
+        .collect()
+}
+
+const ENOENT: i32 = 2;
+
+/// Says why the command was not started; the status is the shell's.
+fn refused(program: &std::ffi::OsStr, paths: &[PathBuf], refusal: Refusal) -> Verdict {
+    let name = printable(program.as_bytes());
+    let tried = usize::try_from(refusal.candidate).ok().and_then(|i| paths.get(i));
+    let reason = if refusal.errno == 0 {
+        "it ended before it began".to_owned()
+    } else {
+        let text = std::io::Error::from_raw_os_error(refusal.errno).to_string();
+        text.split(" (os error").next().unwrap_or_default().to_owned()
+    };
+    let searched = !program.as_bytes().contains(&b'/');
+    let line = if refusal.errno == ENOENT && searched && tried.is_none_or(|t| !t.exists()) {
+        format!("cannot run '{name}': {reason} (not in PATH): give its path, or add its folder to PATH")
+    } else {
+        let path = tried.map_or_else(|| name.clone(), |t| printable(t.as_os_str().as_bytes()));
+        let hint = match refusal.errno {
+            ENOENT if tried.is_some_and(|t| t.exists()) => "; the interpreter in its first line is missing",
+            ENOENT => ": check the path",
+            _ => ": is it a program, and may you execute it?",
+        };
+        format!("cannot run '{path}': {reason}{hint}")
+    };
+    crate::cmd::complain(&line);
+    Verdict::Exit(if refusal.errno == ENOENT {
+        status::NOT_FOUND
+    } else {
+        status::CANNOT_EXECUTE
+    })
+}

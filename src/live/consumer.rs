@@ -1,0 +1,265 @@
+//! The consumer: from the ring to the kept trace, the echo and the book. It keeps sums, not lines.
+//!
+//! Room in the ring is given back only when what was in it is on disk, and together with that the log's length and the
+//! sums so far are saved in the ring. So a successor in another process cuts the log to that length, goes on at that
+//! position, and no line is missing or there twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
+
+use crate::core::book::Book;
+use crate::core::duration::MS;
+use crate::core::lines::{Assembler, Splitter};
+use crate::core::tally::{NUMBERS, Tally};
+use crate::core::trace;
+use crate::live::echo::{Echo, Filter, Mode};
+use crate::live::log::LogFile;
+use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
+use crate::sys::clock::monotonic_ns;
+
+/// The log is written when this much has gathered …
+const BATCH: usize = 256 << 10;
+/// … or when the oldest of it is this old: with the pauses below it is on disk well within 100 ms.
+const FLUSH_NS: u64 = 50 * MS;
+/// An unfinished line passes through to our stderr after this.
+const PAUSE_NS: u64 = 30 * MS;
+/// Pause after something came; it doubles while nothing does.
+const SHORT: Duration = Duration::from_millis(1);
+/// The longest pause: some 50 wake-ups a second when idle.
+const LONG: Duration = Duration::from_millis(20);
+
+/// Everything the consumer writes to.
+#[derive(Debug)]
+pub struct Consumer {
+    ring: Arc<Ring>,
+    cursor: u64,
+    /// The echo before this position was given already.
+    echoed: u64,
+    splitter: Splitter,
+    assembler: Assembler,
+    writer: trace::Writer,
+    log: Option<LogFile>,
+    text: Vec<u8>,
+    oldest_ns: u64,
+    filter: Filter,
+    echo: Echo,
+    echo_text: Vec<u8>,
+    last_ns: u64,
+    bytes: Vec<u8>,
+    book: Book,
+}
+
+/// What the consumer leaves.
+#[derive(Debug)]
+pub struct Left {
+    /// The sums.
+    pub book: Book,
+    /// The log.
+    pub log: Option<LogFile>,
+}
+
+impl Consumer {
+    /// A consumer that goes on where the ring says the last one saved, or at the beginning.
+    pub fn new(ring: Arc<Ring>, log: Option<LogFile>, echo: Echo, mode: Mode) -> Self {
+        let saved = ring.saved();
+        let mut numbers = [0; NUMBERS];
+        numbers.copy_from_slice(&saved[3..3 + NUMBERS]);
+        let in_line = log.as_ref().is_some_and(LogFile::in_line);
+        Consumer {
+            ring,
+            cursor: saved[0],
+            echoed: saved[2],
+            // The stamp of a line that has begun is on disk already.
+            splitter: Splitter::resumed(in_line.then_some(0)),
+            assembler: Assembler::default(),
+            writer: trace::Writer::default(),
+            log,
+            text: Vec::with_capacity(BATCH + (64 << 10)),
+            oldest_ns: 0,
+            filter: Filter::new(mode),
+            echo,
+            echo_text: Vec::new(),
+            last_ns: 0,
+            bytes: Vec::new(),
+            book: Book {
+                tally: Tally::from_numbers(numbers),
+            },
+        }
+    }
+
+    /// Takes one record, if a whole one is there.
+    pub fn step(&mut self) -> Next {
+        self.bytes.clear();
+        let next = self.ring.next(self.cursor, &mut self.bytes);
+        if let Next::Record(record) = next {
+            self.take(&record);
+        }
+        next
+    }
+
+    /// Goes on behind an open record whose producer is dead, taking what it had read.
+    pub fn recover(&mut self, now: u64) {
+        self.bytes.clear();
+        let record = self.ring.recover(self.cursor, now, &mut self.bytes);
+        self.take(&record);
+    }
+
+    /// Bytes that never were in the ring, read by the caller.
+    pub fn take_bytes(&mut self, ns: u64, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        let next = self.cursor;
+        self.take(&Record {
+            ns,
+            pid: 0,
+            thread: 0,
+            source: 1,
+            next,
+        });
+    }
+
+    fn take(&mut self, record: &Record) {
+        self.cursor = record.next;
+        if self.bytes.is_empty() {
+            return;
+        }
+        self.last_ns = record.ns;
+        if self.text.is_empty() {
+            self.oldest_ns = monotonic_ns();
+        }
+        let (text, echo_text, book) = (&mut self.text, &mut self.echo_text, &mut self.book);
+        let (writer, filter, assembler) = (&mut self.writer, &mut self.filter, &mut self.assembler);
+        let (logged, shown) = (self.log.is_some(), record.next > self.echoed || record.next == 0);
+        self.splitter.feed(record.ns, &self.bytes, |fragment| {
+            if logged {
+                writer.fragment(text, &fragment);
+            }
+            if shown {
+                filter.feed(&fragment, echo_text);
+            }
+            assembler.feed(&fragment, |line| book.take(&line));
+        });
+        if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
+            self.flush();
+        }
+    }
+
+    /// Writes what gathered, then saves how far it is and gives the ring's room back.
+    pub fn flush(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.append(&self.text);
+            if let Some(trouble) = log.take_trouble() {
+                self.echo_text
+                    .extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
+            }
+        }
+        self.text.clear();
+        self.show();
+        let mut saved = [0; SAVED_WORDS];
+        saved[0] = self.cursor;
+        saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
+        saved[2] = self.cursor;
+        saved[3..3 + NUMBERS].copy_from_slice(&self.book.tally.numbers());
+        self.ring.save(&saved);
+        self.ring.release(self.cursor);
+    }
+
+    fn show(&mut self) {
+        self.echo.give(&self.echo_text);
+        self.echo_text.clear();
+    }
+
+    /// Between records: what is due by time.
+    fn idle(&mut self, now: u64) {
+        if now.saturating_sub(self.last_ns) >= PAUSE_NS {
+            self.filter.pause(&mut self.echo_text);
+        }
+        self.show();
+        let unsaved = !self.text.is_empty() || self.ring.tail() != self.cursor;
+        if unsaved && now.saturating_sub(self.oldest_ns) >= FLUSH_NS {
+            self.flush();
+        }
+    }
+
+    /// Works until `stop` is set and nothing whole is left, then finishes.
+    pub fn run(mut self, stop: &AtomicBool) -> Left {
+        let mut pause = SHORT;
+        loop {
+            // Read before the ring is looked at: what was committed before the word was given is still taken.
+            let last_round = stop.load(Ordering::Acquire);
+            let mut took = false;
+            while let Next::Record(_) = self.step() {
+                took = true;
+            }
+            if last_round {
+                return self.finish();
+            }
+            self.idle(monotonic_ns());
+            pause = if took { SHORT } else { (pause * 2).min(LONG) };
+            std::thread::park_timeout(pause);
+        }
+    }
+
+    /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
+    pub fn finish(mut self) -> Left {
+        let book = &mut self.book;
+        self.assembler.finish(|line| book.take(&line));
+        if self.splitter.in_line() && self.log.is_some() {
+            self.text.push(b'\n');
+            trace::note(&mut self.text, trace::NO_NEWLINE, &serde_json::Value::Bool(true));
+        }
+        self.filter.finish(&mut self.echo_text);
+        self.flush();
+        Left {
+            book: self.book,
+            log: self.log,
+        }
+    }
+}
+
+/// A consumer on a thread of its own.
+#[derive(Debug)]
+pub struct Running {
+    thread: Thread,
+    stop: Arc<AtomicBool>,
+    left: std::sync::mpsc::Receiver<Left>,
+}
+
+impl Running {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// No thread is left.
+    pub fn start(consumer: Consumer) -> std::io::Result<Running> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (give, left) = std::sync::mpsc::channel();
+        let asked = Arc::clone(&stop);
+        let handle = std::thread::Builder::new()
+            .name("consumer".into())
+            .spawn(move || {
+                // A receiver that is gone has given up waiting.
+                let _ = give.send(consumer.run(&asked));
+            })?;
+        Ok(Running {
+            thread: handle.thread().clone(),
+            stop,
+            left,
+        })
+    }
+
+    /// Asks for the end and waits for it, as long as the ring empties; `None` when a disk holds it up for `patience`.
+    pub fn finish(self, ring: &Ring, patience: Duration) -> Option<Left> {
+        self.stop.store(true, Ordering::Release);
+        loop {
+            let before = ring.tail();
+            self.thread.unpark();
+            match self.left.recv_timeout(patience) {
+                Ok(left) => return Some(left),
+                Err(_) if ring.tail() == before => return None,
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! How a run ended: the verdict, the record's last fields, the log's last lines.
+
+use crate::core::run::{End, Exit, Run};
+use crate::core::signals;
+use crate::core::trace;
+use crate::live::consumer::Left;
+use crate::live::echo::Echo;
+use crate::live::ending::Reason;
+use crate::live::log::LogFile;
+use crate::live::plan::{Finished, Verdict, status};
+use crate::live::ring::Ring;
+use crate::live::supervisor::Supervisor;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::process::Change;
+
+/// Fields of the record that are known only at the end: the log's header gets them as notes.
+const LATE: [&str; 3] = ["binary", "repositories", "end"];
+
+/// Settles exit, cause and our own status. Of several reasons the one that decided the status is the cause.
+pub fn settle(supervisor: &mut Supervisor<'_>) -> Verdict {
+    let own = supervisor.target.end.map(|(_, change)| verdict_of(change));
+    let killed = supervisor
+        .ending
+        .is_some_and(|e| e.escalation.killed() && e.reason != Reason::Leftovers);
+    // A target that ended in the grace of a timeout ended by it; KILL after the grace shows in how it died.
+    let by_kill = killed && (own.is_none() || own == Some(Verdict::Die(signals::KILL)));
+    let keeps_its_own = supervisor.plan.preserve_status && own.is_some();
+    let (verdict, cause) = match own {
+        None => (Verdict::Exit(status::KILLED), "unkillable"),
+        Some(_) if by_kill && !keeps_its_own => (Verdict::Exit(status::KILLED), "killed-after-grace"),
+        Some(own) if supervisor.timed_out => (
+            if keeps_its_own {
+                own
+            } else {
+                Verdict::Exit(status::TIMED_OUT)
+            },
+            "timeout",
+        ),
+        Some(own @ Verdict::Exit(_)) => (own, "exited"),
+        Some(own @ Verdict::Die(_)) => (own, "signal"),
+    };
+    let cause = if supervisor.front_gone {
+        "hrx-wrap-killed"
+    } else {
+        cause
+    };
+    let end = &mut supervisor.end;
+    end.at_ns = supervisor.target.end.map_or_else(monotonic_ns, |(at, _)| at);
+    end.exit = Exit {
+        code: None,
+        signal: None,
+        cause: cause.to_owned(),
+    };
+    match own {
+        Some(Verdict::Exit(code)) => end.exit.code = Some(code),
+        Some(Verdict::Die(signal)) => end.exit.signal = Some(signal),
+        None => {}
+    }
+    end.status = verdict.status();
+    verdict
+}
+
+/// What a target's end means for us.
+fn verdict_of(change: Change) -> Verdict {
+    match change {
+        Change::Killed(signal) => Verdict::Die(signal),
+        Change::Exited(code) | Change::Stopped(code) => Verdict::Exit(code),
+        Change::Continued => Verdict::Exit(0),
+    }
+}
+
+/// Puts the counters of ring, log and book into the record.
+pub fn count(end: &mut End, left: Option<&Left>, ring: &Ring) {
+    let stalls = ring.stalls();
+    let counters = &mut end.counters;
+    (counters.stalls, counters.stall_ns, counters.longest_stall_ns) =
+        (stalls.count, stalls.total_ns, stalls.longest_ns);
+    let Some(left) = left else { return };
+    let tally = &left.book.tally;
+    (counters.lines, counters.bytes) = (tally.lines, tally.bytes);
+    (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
+    if let Some(log) = &left.log {
+        (counters.log_lost_lines, counters.log_lost_bytes) = (log.lost().lines, log.lost().bytes);
+    }
+}
+
+/// Why the record is not the whole story, if it is not.
+pub fn partial(supervisor: &Supervisor<'_>, disk_stuck: bool) -> Option<String> {
+    let ended_first = |what: &str| format!("{what} after the target had ended; what it printed is whole");
+    if disk_stuck {
+        return Some("the log's disk did not take the rest in time".to_owned());
+    }
+    let asked = supervisor.ending.map(|e| e.reason);
+    match (supervisor.front_gone, asked) {
+        (true, Some(Reason::Orphaned)) => {
+            Some("hrx-wrap was killed (its first process), so the target was ended".into())
+        }
+        (true, _) => Some(ended_first("hrx-wrap was killed (its first process)")),
+        (false, _) if supervisor.gave_up => Some("processes that cannot be killed are left".into()),
+        (false, _) if supervisor.timed_out => Some("the timeout ended the target".into()),
+        (false, _) => supervisor.end.exit.signal.map(|signal| {
+            format!(
+                "the target was killed by signal {signal} ({})",
+                signals::name(signal)
+            )
+        }),
+    }
+}
+
+/// Ends the kept trace: what became known late, and the end itself.
+pub fn close_log(log: &mut LogFile, run: &Run) {
+    let mut text = Vec::new();
+    for (key, value) in run.fields() {
+        if LATE.contains(&key.as_str()) {
+            trace::note(&mut text, &key, &value);
+        }
+    }
+    log.append(&text);
+}
+
+/// Puts the report and what went wrong in writing it on our stderr.
+pub fn show(made: &Finished, echo: &Echo) {
+    echo.give(made.report.as_bytes());
+    for trouble in &made.troubles {
+        echo.say(trouble);
+    }
+}

@@ -1,0 +1,78 @@
+//! The reader: reads, stamps, pushes, and does nothing else. It never waits for a disk, a terminal or a lock.
+
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::live::ring::{ReadPort, Ring, Slot};
+use crate::sys::clock::monotonic_ns;
+
+/// Bytes asked for at once: little, because a trace comes in small pieces and memory is blanked before each read …
+const SMALL: usize = 4 << 10;
+/// … and much once a read comes back full.
+const LARGE: usize = 64 << 10;
+/// Pause while the ring is full.
+const FULL_PAUSE: Duration = Duration::from_micros(100);
+
+/// What the reader tells the others.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// When bytes last came, or were waited for because the ring was full; ns.
+    pub active_ns: AtomicU64,
+    /// The other side is closed: nothing will come any more.
+    pub ended: AtomicBool,
+}
+
+/// Reads until the end of the target's stderr. `done` is closed when it returns, so that others can wait for that.
+pub fn run(ring: &Ring, from: BorrowedFd<'_>, pid: i32, progress: &Progress, done: OwnedFd) {
+    let mut port = ReadPort::new(ring, pid);
+    let mut room = SMALL;
+    loop {
+        let slot = reserve(ring, &mut port, room, progress);
+        let got = port.read(&slot, from);
+        let now = monotonic_ns();
+        // A terminal whose other side is closed says EIO; every other error ends the reading as well.
+        let n = got.unwrap_or(0);
+        ring.commit(&slot, now, n);
+        if n == 0 {
+            break;
+        }
+        progress.active_ns.store(now, Ordering::Release);
+        room = if n >= room { LARGE } else { SMALL };
+    }
+    progress.ended.store(true, Ordering::Release);
+    drop(done);
+}
+
+/// Room for a read. A full ring makes the target wait, which is counted: a byte of the log is never dropped for it.
+fn reserve(ring: &Ring, port: &mut ReadPort<'_>, room: usize, progress: &Progress) -> Slot {
+    if let Some(slot) = port.reserve(room) {
+        return slot;
+    }
+    let since = monotonic_ns();
+    loop {
+        std::thread::sleep(FULL_PAUSE);
+        progress.active_ns.store(monotonic_ns(), Ordering::Release);
+        if let Some(slot) = port.reserve(room) {
+            ring.count_stall(monotonic_ns().saturating_sub(since));
+            return slot;
+        }
+    }
+}
+
+/// A reader on a thread of its own.
+///
+/// # Errors
+/// No thread is left.
+pub fn spawn(
+    ring: std::sync::Arc<Ring>,
+    from: std::sync::Arc<OwnedFd>,
+    pid: i32,
+    progress: std::sync::Arc<Progress>,
+    done: OwnedFd,
+) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name("reader".into());
+    thread
+        .spawn(move || run(&ring, from.as_fd(), pid, &progress, done))
+        .map(drop)
+}

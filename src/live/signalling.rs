@@ -1,0 +1,141 @@
+//! Signals that come to us: handed on exactly once, or not at all.
+
+use std::collections::HashMap;
+
+use crate::core::duration::MS;
+use crate::core::run::Forwarded;
+use crate::core::signals;
+use crate::live::channel::Message;
+use crate::live::ending::{Ending, Reason};
+use crate::live::supervisor::Supervisor;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::process::signal_group;
+use crate::sys::signal::{Arrival, is_ignored};
+
+/// A repeat of the same signal by the same sender within this is one request: `timeout`, `pkill` and the like signal
+/// the pid and its group, or both of our processes, in one breath. A person or a script that asks twice takes longer.
+const BREATH: u64 = 10 * MS;
+/// The record keeps this many; a target that lives on signals must not make it grow.
+const KEPT: usize = 200;
+
+/// The last arrival of each signal that merges.
+#[derive(Debug, Default)]
+pub struct Merges(HashMap<i32, (i32, u64)>);
+
+impl Merges {
+    /// Whether this arrival repeats the last one.
+    fn repeats(&mut self, arrival: Arrival, now: u64) -> bool {
+        let merges = signals::lookup(arrival.signal).is_some_and(|s| s.merges);
+        let last = self.0.insert(arrival.signal, (arrival.sender, now));
+        // The kernel sends each of its own to one process only.
+        let same = |(sender, at): (i32, u64)| sender == arrival.sender && now.saturating_sub(at) < BREATH;
+        merges && arrival.sender != 0 && last.is_some_and(same)
+    }
+}
+
+impl Supervisor<'_> {
+    /// Signals sent to this process itself, and the end of children.
+    pub(super) fn take_signals(&mut self) {
+        while let Some(arrival) = self.inbox.next() {
+            if arrival.signal != signals::CHLD {
+                self.take_signal(arrival);
+            }
+        }
+        self.reap();
+    }
+
+    /// Signals that the front hands on.
+    pub(super) fn take_messages(&mut self) {
+        while let Some(message) = self.channel.next() {
+            if let Message::Signal { signal, sender } = message {
+                self.take_signal(Arrival { signal, sender });
+            }
+        }
+    }
+
+    fn take_signal(&mut self, arrival: Arrival) {
+        let now = monotonic_ns();
+        let action = if self.merges.repeats(arrival, now) {
+            "merged"
+        } else if self.target.end.is_some() {
+            "no-target"
+        } else if self.tree.holds(arrival.sender) {
+            "from-target"
+        } else {
+            self.hand_on(arrival, now)
+        };
+        if self.end.signals.len() < KEPT {
+            let (signal, sender) = (arrival.signal, arrival.sender);
+            self.end.signals.push(Forwarded {
+                at_ns: now,
+                signal,
+                sender,
+                action: action.to_owned(),
+            });
+        }
+    }
+
+    fn hand_on(&mut self, arrival: Arrival, now: u64) -> &'static str {
+        // A terminal signals a whole group, and so does a shell that continues a job; a process signals one.
+        let to_group = arrival.sender == 0 || arrival.signal == signals::CONT;
+        let sent = if to_group {
+            signal_group(self.target.pid, arrival.signal)
+        } else {
+            self.target.pidfd.signal(arrival.signal)
+        };
+        // What the caller has us ignore is no request to end, whoever sends it.
+        let ends = signals::lookup(arrival.signal).is_some_and(|s| s.ends) && arrival.sender != 0;
+        if ends && !is_ignored(arrival.signal) {
+            self.tree.was_asked(self.target.pid);
+            self.begin(Ending::begin(Reason::Request, now, self.plan.kill_after_ns));
+        }
+        if sent.is_ok() { "forwarded" } else { "no-target" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_breath_is_one_request_and_the_next_is_another() {
+        let mut merges = Merges::default();
+        let term = Arrival {
+            signal: signals::TERM,
+            sender: 9,
+        };
+        assert!(!merges.repeats(term, 0));
+        assert!(merges.repeats(term, BREATH - 1));
+        assert!(
+            !merges.repeats(Arrival { sender: 8, ..term }, BREATH),
+            "another sender is another request"
+        );
+        assert!(
+            !merges.repeats(
+                Arrival {
+                    signal: signals::INT,
+                    ..term
+                },
+                BREATH
+            ),
+            "so is another signal"
+        );
+        assert!(!merges.repeats(term, 3 * BREATH));
+        let usr1 = Arrival {
+            signal: 10,
+            sender: 9,
+        };
+        assert!(
+            !merges.repeats(usr1, 0) && !merges.repeats(usr1, 1),
+            "USR1 counts every time"
+        );
+        let key = Arrival {
+            signal: signals::INT,
+            sender: 0,
+        };
+        assert!(
+            !merges.repeats(key, 0) && !merges.repeats(key, 1),
+            "so does a key"
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! The supervisor's whole life, as a table of contents.
+
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::core::run::{End, Run};
+use crate::core::signals;
+use crate::core::trace;
+use crate::live::channel::{Channel, Message};
+use crate::live::consumer::{Consumer, Left, Running};
+use crate::live::echo::Echo;
+use crate::live::front::Shared;
+use crate::live::log::LogFile;
+use crate::live::outcome;
+use crate::live::plan::{Keeper, Plan};
+use crate::live::proc::Proc;
+use crate::live::reader::{self, Progress};
+use crate::live::signalling::Merges;
+use crate::live::supervisor::{Supervisor, Target};
+use crate::live::target::{self, Surroundings};
+use crate::live::tree::Tree;
+use crate::live::wires::Wires;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::fd;
+use crate::sys::process::{self, PidFd};
+use crate::sys::signal::{Inbox, Set};
+
+/// How long the last bytes may take to reach our stderr's reader without one getting through.
+pub const ECHO_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a disk may hold up the end of the log without taking a byte.
+const DISK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts the target, watches it to its end, writes everything down.
+///
+/// # Errors
+/// What could not be done without; the front sees this process end and does the rest.
+pub fn supervise(
+    plan: &Plan,
+    shared: &Shared,
+    channel: &Channel,
+    wires: Wires,
+    keeper: &mut dyn Keeper,
+) -> anyhow::Result<()> {
+    process::own_new_group().context("a process group for the supervisor")?;
+    process::become_subreaper().context("subreaper")?;
+    let taken = Set::of(signals::taken().chain([signals::CHLD]));
+    taken.block().context("blocking signals")?;
+    let inbox = Inbox::open(&taken).context("signalfd")?;
+    let Some(target) = start_target(plan, shared, channel, &wires, keeper)? else {
+        return Ok(());
+    };
+    let mut run = plan.run.clone();
+    run.pid = Some(target.pid);
+    let Wires { ours, theirs, name } = wires;
+    drop(theirs);
+    let_go_of_the_targets(plan)?;
+    keeper.started(&run);
+
+    let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
+    supervisor.watch(&name);
+    let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
+    conclude(supervisor, &mut run, left, &flow.echo, keeper);
+    Ok(())
+}
+
+/// The target, or nothing when it could not be started; then nothing of the run stays.
+fn start_target(
+    plan: &Plan,
+    shared: &Shared,
+    channel: &Channel,
+    wires: &Wires,
+    keeper: &mut dyn Keeper,
+) -> anyhow::Result<Option<Target>> {
+    let terminal = shared.terminal.as_ref().filter(|_| shared.hand_over);
+    let terminal = terminal.map(std::fs::File::as_fd);
+    let around = Surroundings {
+        stderr: wires.theirs.as_fd(),
+        terminal,
+        mask: shared.mask,
+    };
+    match target::start(plan, &around)? {
+        Ok(pid) => {
+            let pidfd = PidFd::open(pid).context("the target's pidfd")?;
+            channel.send(Message::Started(pid));
+            Ok(Some(Target {
+                pid,
+                pidfd,
+                end: None,
+            }))
+        }
+        Err(refusal) => {
+            keeper.discard();
+            channel.send(Message::NotStarted {
+                errno: refusal.errno,
+                candidate: refusal.candidate,
+            });
+            Ok(None)
+        }
+    }
+}
+
+/// Standard input and output are the target's, and so are the caller's other descriptors: a reader of a pipe must see
+/// its end when the target is gone, not when we are.
+///
+/// # Errors
+/// `/dev/null` cannot be opened.
+pub fn let_go_of_the_targets(plan: &Plan) -> anyhow::Result<()> {
+    fd::let_go(0).context("/dev/null")?;
+    if !plan.keep_stdout {
+        fd::let_go(1).context("/dev/null")?;
+    }
+    fd::close_inherited(&plan.inherited);
+    Ok(())
+}
+
+/// Everything that a line runs through, running.
+#[derive(Debug)]
+pub struct Flow {
+    /// Our side of the target's stderr.
+    pub ours: Arc<std::os::fd::OwnedFd>,
+    /// The way to our stderr.
+    pub echo: Echo,
+    /// The consumer's thread.
+    pub consumer: Running,
+    /// What the reader tells.
+    pub progress: Arc<Progress>,
+    /// Closed when the reader ends.
+    pub reader_done: std::os::fd::OwnedFd,
+}
+
+impl Flow {
+    fn start(
+        plan: &Plan,
+        shared: &Shared,
+        pid: i32,
+        ours: Arc<std::os::fd::OwnedFd>,
+    ) -> anyhow::Result<Flow> {
+        let log = open_log(plan, pid)?;
+        let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        let consumer = Running::start(consumer).context("the consumer's thread")?;
+        let (reader_done, done) = fd::pipe().context("a pipe")?;
+        let progress = Arc::new(Progress::default());
+        let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
+        reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
+        Ok(Flow {
+            ours,
+            echo,
+            consumer,
+            progress,
+            reader_done,
+        })
+    }
+}
+
+/// The kept trace behind its header, which gets the target's pid.
+fn open_log(plan: &Plan, pid: i32) -> anyhow::Result<Option<LogFile>> {
+    let Some(log) = &plan.log else { return Ok(None) };
+    let file = log.file.try_clone().context("the log")?;
+    let mut log = LogFile::resume(file, log.path.display().to_string(), log.offset);
+    let mut text = Vec::new();
+    trace::note(&mut text, "pid", &serde_json::json!(pid));
+    log.append(&text);
+    Ok(Some(log))
+}
+
+impl<'a> Supervisor<'a> {
+    fn new(
+        plan: &'a Plan,
+        shared: &'a Shared,
+        channel: &'a Channel,
+        inbox: Inbox,
+        target: Target,
+        flow: &Flow,
+    ) -> anyhow::Result<Self> {
+        let now = monotonic_ns();
+        Ok(Supervisor {
+            plan,
+            shared,
+            channel,
+            inbox,
+            front_gone: false,
+            front_stopped: false,
+            tree: Tree::below_us(Proc::default()),
+            target,
+            ending: None,
+            gave_up: false,
+            timed_out: false,
+            deadline: plan.timeout_ns.map(|t| now.saturating_add(t)),
+            looked_at: now,
+            merges: Merges::default(),
+            end: End::default(),
+            progress: Arc::clone(&flow.progress),
+            reader_done: flow.reader_done.try_clone().context("a descriptor")?,
+            ours: Arc::clone(&flow.ours),
+        })
+    }
+}
+
+/// The record, the reports, the last word to the front.
+fn conclude(
+    mut supervisor: Supervisor<'_>,
+    run: &mut Run,
+    left: Option<Left>,
+    echo: &Echo,
+    keeper: &mut dyn Keeper,
+) {
+    let verdict = outcome::settle(&mut supervisor);
+    outcome::count(&mut supervisor.end, left.as_ref(), &supervisor.shared.ring);
+    let (book, mut log) = left.map_or((None, None), |left| (Some(left.book), left.log));
+    echo.drain(ECHO_PATIENCE);
+    supervisor.end.counters.echo_lost_bytes = echo.lost();
+    let mut reports = 0;
+    // Killed while the reports were being written: they are written once more, and say so.
+    while reports == 0 || reports == 1 && !supervisor.front_gone && supervisor.shared.front.has_ended() {
+        supervisor.front_gone |= supervisor.shared.front.has_ended();
+        supervisor.end.partial = outcome::partial(&supervisor, book.is_none());
+        run.end = Some(supervisor.end.clone());
+        let made = keeper.finished(run, book.clone());
+        if let Some(log) = &mut log {
+            outcome::close_log(log, run);
+        }
+        if reports == 0 {
+            outcome::show(&made, echo);
+        }
+        reports += 1;
+    }
+    echo.drain(ECHO_PATIENCE);
+    supervisor.wake_front();
+    supervisor.channel.send(Message::Done(verdict));
+}

@@ -1,0 +1,134 @@
+//! What the front does when the supervisor is dead: it ends what is left of the tree, drains pipe and ring into the
+//! log, and writes the reports.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use crate::core::run::{End, Exit};
+use crate::live::consumer::{Consumer, Left};
+use crate::live::echo::Echo;
+use crate::live::ending::{LONGEST_DRAIN, PATIENCE, SILENCE};
+use crate::live::front::{Outcome, Shared};
+use crate::live::log::LogFile;
+use crate::live::outcome;
+use crate::live::plan::{Keeper, Plan, Verdict, status};
+use crate::live::proc::{Proc, seen};
+use crate::live::ring::Next;
+use crate::live::supervise::ECHO_PATIENCE;
+use crate::live::tree::Tree;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::fd::{self, Want};
+use crate::sys::process::{self, Children};
+
+/// Does the rest.
+///
+/// # Errors
+/// Our own stderr cannot be duplicated.
+pub fn finish(
+    plan: &Plan,
+    shared: &Shared,
+    target: Option<i32>,
+    ours: &OwnedFd,
+    keeper: &mut dyn Keeper,
+) -> anyhow::Result<Outcome> {
+    let mut end = End {
+        at_ns: monotonic_ns(),
+        status: status::FAILED,
+        ..End::default()
+    };
+    end.exit = Exit {
+        code: None,
+        signal: None,
+        cause: "supervisor-killed".into(),
+    };
+    end_tree(&mut end);
+    let saved = shared.ring.saved();
+    let log = plan.log.as_ref().and_then(|log| {
+        let file = log.file.try_clone().ok()?;
+        // Nothing was saved yet: only the header is known to be whole.
+        let offset = if saved[1] == 0 { log.offset } else { saved[1] };
+        Some(LogFile::resume(file, log.path.display().to_string(), offset))
+    });
+    let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+    let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+    drain_ring(&mut consumer);
+    drain_pipe(&mut consumer, ours);
+    let Left { book, mut log } = consumer.finish();
+    let left = Left { book, log: None };
+    outcome::count(&mut end, Some(&left), &shared.ring);
+    let mut run = plan.run.clone();
+    run.pid = target;
+    echo.drain(ECHO_PATIENCE);
+    end.counters.echo_lost_bytes = echo.lost();
+    let what = if target.is_some() {
+        "the target was ended"
+    } else {
+        "the target may not have been started"
+    };
+    end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}"));
+    run.end = Some(end);
+    let made = keeper.finished(&mut run, None);
+    if let Some(log) = &mut log {
+        outcome::close_log(log, &run);
+    }
+    outcome::show(&made, &echo);
+    echo.say("the supervisor process was killed; the target was ended, and the report is partial");
+    echo.drain(ECHO_PATIENCE);
+    Ok(Outcome::Verdict(Verdict::Exit(status::FAILED)))
+}
+
+/// The target dies with its parent; what it left behind has come to us.
+fn end_tree(end: &mut End) {
+    let tree = Tree::below_us(Proc::default());
+    let until = monotonic_ns() + PATIENCE;
+    loop {
+        match process::next_change() {
+            Children::None => return,
+            Children::Changed(..) => {
+                end.reaped += 1;
+                continue;
+            }
+            Children::Quiet => {}
+        }
+        if monotonic_ns() >= until {
+            end.unkillable = tree
+                .proc()
+                .descendants(process::own_pid())
+                .iter()
+                .map(seen)
+                .collect();
+            return;
+        }
+        tree.kill();
+        // Without SIGCHLD in an inbox a short look again is the simplest wait that cannot miss anything.
+        let _ = fd::wait::<0>([], Some(2_000_000));
+    }
+}
+
+fn drain_ring(consumer: &mut Consumer) {
+    loop {
+        match consumer.step() {
+            Next::Record(_) => {}
+            Next::Open => consumer.recover(monotonic_ns()),
+            Next::End => return,
+        }
+    }
+}
+
+/// What nobody had read yet.
+fn drain_pipe(consumer: &mut Consumer, ours: &OwnedFd) {
+    let until = monotonic_ns() + LONGEST_DRAIN;
+    let mut piece = vec![0; 64 << 10];
+    while monotonic_ns() < until {
+        let ready = fd::wait([(Some(ours.as_fd()), Want::Read)], Some(SILENCE));
+        if !ready.is_ok_and(|[r]| r.readable) {
+            return;
+        }
+        match fd::read(ours.as_fd(), &mut piece) {
+            Ok(n) if n > 0 => consumer.take_bytes(monotonic_ns(), &piece[..n]),
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The report as JSON: times in ns, sizes in bytes, units in the names, unknown = null.
+
+use serde_json::{Value, json};
+
+use crate::core::run::SCHEMA;
+use crate::core::tally::EVENTS;
+use crate::report::Subject;
+
+/// The whole report.
+pub fn report(subject: &Subject<'_>) -> Value {
+    let run = subject.run;
+    let end = run.end.as_ref();
+    let exit = end.map(|end| &end.exit);
+    let partial = subject.partial();
+    let mut fields = run.fields();
+    fields.remove("schema");
+    fields.remove("end");
+    json!({
+        "schema": SCHEMA,
+        "made": subject.source.made,
+        "partial": {"is": partial.is_some(), "why": partial},
+        "exit": {
+            "code": exit.and_then(|e| e.code),
+            "signal": exit.and_then(|e| e.signal),
+            "cause": exit.map(|e| &e.cause),
+            "status": end.map(|e| e.status),
+        },
+        "time": {
+            "start_ns": (run.clock.start_ns > 0).then_some(run.clock.start_ns),
+            "end_ns": end.map(|e| e.at_ns),
+            "duration_ns": subject.duration_ns(),
+        },
+        "run": fields,
+        "coverage": coverage(subject),
+        "stalls": stalls(subject),
+        "events": end.map(|e| json!({
+            "signals": e.signals,
+            "stops": e.stops,
+            "leftovers": e.leftovers,
+            "left_alone": e.left_alone,
+            "unkillable": e.unkillable,
+            "stderr_held_by": e.stderr_held_by,
+            "reaped": e.reaped,
+            "notes": e.notes,
+        })),
+    })
+}
+
+/// What was read, by kind, and what was lost.
+fn coverage(subject: &Subject<'_>) -> Value {
+    let counters = subject.counters();
+    let counted = counters.as_ref();
+    let tally = subject.book.map(|book| &book.tally);
+    let events = tally.map(|t| {
+        EVENTS
+            .iter()
+            .zip(t.events)
+            .map(|(e, n)| (*e, n))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    });
+    json!({
+        "lines": counted.map(|c| c.lines),
+        "bytes": counted.map(|c| c.bytes),
+        "trace_lines": counted.map(|c| c.trace_lines),
+        "broken": counted.map(|c| c.broken),
+        "trace_events": events,
+        "build": tally.and_then(|t| t.build.as_ref()),
+        "long_lines": tally.map(|t| t.long_lines),
+        "unterminated": tally.map(|t| t.unterminated),
+        "first_line_ns": tally.and_then(|t| t.span).map(|s| s.0),
+        "last_line_ns": tally.and_then(|t| t.span).map(|s| s.1),
+        "torn_lines": u64::from(subject.source.torn),
+        "unstamped_lines": subject.source.unstamped,
+        "log_lost_lines": counted.map(|c| c.log_lost_lines),
+        "log_lost_bytes": counted.map(|c| c.log_lost_bytes),
+        "echo_lost_bytes": counted.map(|c| c.echo_lost_bytes),
+    })
+}
+
+fn stalls(subject: &Subject<'_>) -> Value {
+    let counters = subject.run.end.as_ref().map(|e| &e.counters);
+    json!({
+        "count": counters.map(|c| c.stalls),
+        "total_ns": counters.map(|c| c.stall_ns),
+        "longest_ns": counters.map(|c| c.longest_stall_ns),
+    })
+}

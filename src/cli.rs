@@ -22,8 +22,10 @@ Inside a GPU ticket that kills when its time is over:\n  \
 gpu-hold -l LANE -t 15 -- hrx-wrap -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
 What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
 
-/// Put it in front of a command that runs llama.cpp on an AMD GPU: it time-stamps and keeps what the command prints on
-/// stderr, ends the whole process tree when its time is over, and reports what happened, also when it was killed.
+/// Supervise a command that runs llama.cpp on an AMD GPU
+///
+/// Put it in front of the command: it time-stamps and keeps what the command prints on stderr, ends the whole process
+/// tree when its time is over, and reports what happened, also when it was killed.
 #[derive(Debug, Parser)]
 #[command(
     name = "hrx-wrap",

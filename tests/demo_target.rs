@@ -37,14 +37,8 @@ fn stderr(output: &Output) -> String {
 }
 
 /// Small and without waits.
-const QUICK: [&str; 6] = [
-    "--device-us=0",
-    "--launch-us=0",
-    "--tokens=2",
-    "--commands=12",
-    "--prefill-commands=4",
-    "--serial=on",
-];
+const QUICK: [&str; 6] =
+    ["--device-us=0", "--launch-us=0", "--tokens=2", "--commands=12", "--prefill-commands=4", "--serial=on"];
 
 fn quick(more: &[&str]) -> Output {
     output(&[&QUICK[..], more].concat())
@@ -52,11 +46,7 @@ fn quick(more: &[&str]) -> Output {
 
 /// Starts it, and returns once it said `ready`.
 fn ready(options: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut child = target(options)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = target(options).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -82,11 +72,7 @@ fn six_lines_a_dispatch_and_a_table() {
         "sync-begin phase=command-post-dispatch",
         "sync-end phase=command-post-dispatch",
     ] {
-        assert_eq!(
-            text.matches(&format!("serial: {head} list=main ")).count(),
-            dispatches,
-            "{head}"
-        );
+        assert_eq!(text.matches(&format!("serial: {head} list=main ")).count(), dispatches, "{head}");
     }
     assert_eq!(text.matches("begin phase=command-program ").count(), 3);
     assert!(text.contains("load_tensors:         HRX0 model buffer size =  2375.91 MiB\n"));
@@ -130,10 +116,7 @@ fn known_device_times_are_kept() {
     let text = stderr(&output);
     let clock = |line: &str| -> u64 { line.rsplit_once(" clock=").unwrap().1.parse().unwrap() };
     let of = |head: &str| -> Vec<u64> { text.lines().filter(|l| l.contains(head)).map(clock).collect() };
-    let (launched, idle) = (
-        of("end phase=command-dispatch"),
-        of("sync-end phase=command-post-dispatch"),
-    );
+    let (launched, idle) = (of("end phase=command-dispatch"), of("sync-end phase=command-post-dispatch"));
     assert_eq!(launched.len(), 20);
     let mut device: Vec<u64> = launched.iter().zip(&idle).map(|(from, to)| to - from).collect();
     device.sort_unstable();
@@ -158,19 +141,15 @@ fn exit_codes_and_last_lines() {
 
 #[test]
 fn dies_in_a_dispatch() {
-    for (point, head) in [
-        ("launch", "begin phase=command-dispatch"),
-        ("device", "sync-begin phase=command-post-dispatch"),
-    ] {
+    for (point, head) in
+        [("launch", "begin phase=command-dispatch"), ("device", "sync-begin phase=command-post-dispatch")]
+    {
         let output = quick(&["--die-in-dispatch=7", &format!("--die-at={point}")]);
         assert_eq!(output.status.signal(), Some(9));
         let text = stderr(&output);
         let last = text.lines().last().unwrap();
         // The prefill has four.
-        assert!(
-            last.contains(&format!("{head} list=main index=2 list_commands=12 ")),
-            "{last}"
-        );
+        assert!(last.contains(&format!("{head} list=main index=2 list_commands=12 ")), "{last}");
     }
     let output = quick(&["--die-in-dispatch=7", "--die-at=line", "--die-signal=ABRT"]);
     assert_eq!(output.status.signal(), Some(6));
@@ -188,10 +167,7 @@ fn dies_of_any_signal_at_the_end() {
 
 #[test]
 fn dies_of_a_pipe_without_a_reader() {
-    let mut child = target(&["--lines=100000"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = target(&["--lines=100000"]).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
     assert_eq!(child.wait().unwrap().signal(), Some(13));
 }
@@ -209,12 +185,7 @@ fn the_log_of_numbers_is_what_was_written() {
     let log = std::env::temp_dir().join(format!("hrx-wrap-numbered-{}", std::process::id()));
     let option = format!("--numbered-log={}", log.display());
     let start = Instant::now();
-    let text = stderr(&output(&[
-        "--numbered=40",
-        "--every-us=1000",
-        "--own-clock",
-        &option,
-    ]));
+    let text = stderr(&output(&["--numbered=40", "--every-us=1000", "--own-clock", &option]));
     assert!(start.elapsed() >= Duration::from_millis(40));
     let logged = fs::read_to_string(&log).unwrap();
     fs::remove_file(&log).unwrap();
@@ -245,17 +216,12 @@ fn garbled_text_is_the_clean_text_with_lines_inside() {
 
 #[test]
 fn grandchildren_outlive_the_target() {
-    let mut child = target(
-        &[
-            &QUICK[..],
-            &["--fork=2", "--setsid", "--hold", "--grandchild-ms=1000"],
-        ]
-        .concat(),
-    )
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
+    let mut child =
+        target(&[&QUICK[..], &["--fork=2", "--setsid", "--hold", "--grandchild-ms=1000"]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
     let mut stderr = child.stderr.take().unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let start = Instant::now();
@@ -277,22 +243,14 @@ fn grandchildren_outlive_the_target() {
 
 #[test]
 fn a_session_of_its_own() {
-    let mut child = target(&[
-        "--tokens=0",
-        "--prefill-commands=0",
-        "--no-load",
-        "--fork=1",
-        "--setsid",
-    ])
-    .args(["--grandchild-ms=2000"])
-    .stdout(Stdio::null())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
+    let mut child = target(&["--tokens=0", "--prefill-commands=0", "--no-load", "--fork=1", "--setsid"])
+        .args(["--grandchild-ms=2000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let pid = line.trim().strip_prefix("grandchild 1 pid ").unwrap().to_owned();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
@@ -322,13 +280,9 @@ fn signals_are_counted_and_enough_of_them_end_it() {
     let mut seen = String::new();
     let real_time = libc::SIGRTMIN();
     let pid = child.id().cast_signed();
-    for name in [
-        "HUP", "INT", "TERM", "USR1", "USR1", "WINCH", "CONT", "RTMIN", "ALRM",
-    ] {
+    for name in ["HUP", "INT", "TERM", "USR1", "USR1", "WINCH", "CONT", "RTMIN", "ALRM"] {
         if name == "RTMIN" {
-            let sent = Command::new("kill")
-                .args([format!("-{real_time}"), pid.to_string()])
-                .status();
+            let sent = Command::new("kill").args([format!("-{real_time}"), pid.to_string()]).status();
             assert!(sent.unwrap().success());
         } else {
             send(&child, format!("SIG{name}").parse().unwrap());

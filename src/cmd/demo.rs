@@ -15,10 +15,7 @@ use crate::live::plan::Verdict;
 /// This program's own file cannot be found, or the run's folder cannot be made.
 pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let own = std::env::current_exe().context("this program's own file")?;
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| std::env::temp_dir().join("hrx-wrap-demo-%t-%p"));
+    let out = args.out.clone().unwrap_or_else(|| std::env::temp_dir().join("hrx-wrap-demo-%t-%p"));
     let words: [OsString; 12] = [
         "hrx-wrap".into(),
         "--out".into(),
@@ -33,19 +30,13 @@ pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         "--tokens".into(),
         args.tokens.to_string().into(),
     ];
-    let mut command_line = <Cli as clap::Parser>::try_parse_from(words)
-        .context("the demo's own command line")?
-        .run;
+    let mut command_line =
+        <Cli as clap::Parser>::try_parse_from(words).context("the demo's own command line")?.run;
     let record = run::record(&command_line);
-    command_line.out = command_line
-        .out
-        .map(|out| keep::expand(&out, &record, std::process::id()));
+    command_line.out = command_line.out.map(|out| keep::expand(&out, &record, std::process::id()));
     let verdict = run::run(&command_line, inherited)?;
     if let Some(out) = &command_line.out {
-        complain(&format!(
-            "the run is kept in {0}: see it again with hrx-wrap parse {0}",
-            out.display()
-        ));
+        complain(&format!("the run is kept in {0}: see it again with hrx-wrap parse {0}", out.display()));
     }
     Ok(verdict)
 }

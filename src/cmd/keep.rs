@@ -16,15 +16,8 @@ use crate::report::{Source, Subject, json, text};
 use crate::sys::fd;
 
 /// The files of a run folder; nothing else in it is ever removed.
-pub const FILES: [&str; 7] = [
-    "run.json",
-    "trace.log",
-    "gtt.tsv",
-    "report.txt",
-    "report.json",
-    "report.html",
-    "timeline.pftrace",
-];
+pub const FILES: [&str; 7] =
+    ["run.json", "trace.log", "gtt.tsv", "report.txt", "report.json", "report.html", "timeline.pftrace"];
 
 /// Where things go.
 #[derive(Clone, Debug, Default)]
@@ -44,10 +37,7 @@ pub struct Places {
 impl Places {
     /// Whether a report goes to our standard output.
     pub fn need_stdout(&self) -> bool {
-        [&self.report, &self.json]
-            .into_iter()
-            .flatten()
-            .any(|p| is_dash(p))
+        [&self.report, &self.json].into_iter().flatten().any(|p| is_dash(p))
     }
 
     /// Whether anything is kept, so that it is worth asking git.
@@ -82,12 +72,7 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept {
-            places,
-            program,
-            cwd,
-            made: Vec::new(),
-        };
+        let mut kept = Kept { places, program, cwd, made: Vec::new() };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -103,20 +88,12 @@ impl Kept {
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
         }
-        for path in [self.places.report.clone(), self.places.json.clone()]
-            .into_iter()
-            .flatten()
-        {
+        for path in [self.places.report.clone(), self.places.json.clone()].into_iter().flatten() {
             if !is_dash(&path) {
                 self.open(&path)?;
             }
         }
-        let log = self
-            .places
-            .log
-            .clone()
-            .map(|path| self.begin_log(path, run))
-            .transpose()?;
+        let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
         self.write_record(run).context("run.json")?;
         Ok(log)
     }
@@ -129,10 +106,7 @@ impl Kept {
             .collect();
         self.made.extend(missing.into_iter().rev());
         std::fs::create_dir_all(out).with_context(|| {
-            format!(
-                "cannot make the run folder {}: choose another with --out",
-                out.display()
-            )
+            format!("cannot make the run folder {}: choose another with --out", out.display())
         })?;
         let names = names_in(out).with_context(|| format!("cannot read the folder {}", out.display()))?;
         if names.is_empty() {
@@ -154,12 +128,7 @@ impl Kept {
 
     fn open(&mut self, path: &Path) -> anyhow::Result<File> {
         let new = !path.exists();
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path);
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         // A pipe or a device may be for writing only.
         let file = file.or_else(|_| File::options().write(true).open(path));
         let file = file.with_context(|| format!("cannot write {}: choose another file", path.display()))?;
@@ -174,13 +143,9 @@ impl Kept {
         if file.metadata().is_ok_and(|m| m.is_file()) {
             // Held as long as one of our processes lives: a reader sees that the run goes on.
             if !fd::try_lock(file.as_fd()) {
-                bail!(
-                    "{} is being written by another hrx-wrap: choose another file",
-                    path.display()
-                );
+                bail!("{} is being written by another hrx-wrap: choose another file", path.display());
             }
-            file.set_len(0)
-                .with_context(|| format!("cannot empty {}", path.display()))?;
+            file.set_len(0).with_context(|| format!("cannot empty {}", path.display()))?;
         }
         let mut header = Vec::new();
         for (key, value) in run.fields() {
@@ -188,11 +153,7 @@ impl Kept {
         }
         file.write_all(&header)
             .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
-        Ok(Log {
-            file,
-            path,
-            offset: header.len() as u64,
-        })
+        Ok(Log { file, path, offset: header.len() as u64 })
     }
 
     fn write_record(&self, run: &Run) -> io::Result<()> {
@@ -207,9 +168,7 @@ impl Kept {
     /// The sums of a run whose own were lost, from the log that is on disk.
     fn reread(&self) -> Option<Book> {
         let path = self.places.log.as_ref()?;
-        crate::cmd::parse::read_trace(&mut File::open(path).ok()?)
-            .ok()
-            .map(|read| read.book)
+        crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
     }
 
     fn look_at_program(&self, run: &mut Run) {
@@ -231,22 +190,13 @@ impl Keeper for Kept {
         if run.binary.is_none() {
             self.look_at_program(run);
         }
-        let source = Source {
-            made: "live".to_owned(),
-            ..Source::default()
-        };
-        let subject = Subject {
-            run,
-            book: book.as_ref(),
-            source: &source,
-        };
+        let source = Source { made: "live".to_owned(), ..Source::default() };
+        let subject = Subject { run, book: book.as_ref(), source: &source };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let mut finished = Finished::default();
         let mut note = |what: &Path, result: io::Result<()>| {
             if let Err(error) = result {
-                finished
-                    .troubles
-                    .push(format!("cannot write {}: {error}", what.display()));
+                finished.troubles.push(format!("cannot write {}: {error}", what.display()));
             }
         };
         if let Some(out) = &self.places.out {
@@ -273,47 +223,29 @@ impl Keeper for Kept {
         }
         for path in self.made.drain(..).rev() {
             // A folder goes only when it is empty, so nothing of anybody else can go with it.
-            let _ = if path.is_dir() {
-                std::fs::remove_dir(&path)
-            } else {
-                std::fs::remove_file(&path)
-            };
+            let _ = if path.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) };
         }
     }
 }
 
 fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?
-        .map(|entry| entry.map(|e| PathBuf::from(e.file_name())))
-        .collect()
+    std::fs::read_dir(folder)?.map(|entry| entry.map(|e| PathBuf::from(e.file_name()))).collect()
 }
 
 /// Only a run of ours may be replaced, and only one that has ended.
 fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
-    let foreign = names
-        .iter()
-        .find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
+    let foreign = names.iter().find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
     if let Some(name) = foreign {
-        bail!(
-            "{} holds {}, which is not of a run: choose a new folder",
-            out.display(),
-            name.display()
-        );
+        bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
     }
     let record = std::fs::read(out.join("run.json")).unwrap_or_default();
     let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-    let schema = record
-        .get("schema")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default();
+    let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
     if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
         bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
     }
     if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
-        bail!(
-            "the run in {} is still going on: choose a new folder",
-            out.display()
-        );
+        bail!("the run in {} is still going on: choose a new folder", out.display());
     }
     Ok(())
 }
@@ -359,17 +291,9 @@ pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
 /// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
 pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
     let program = run.command.first().map_or("", String::as_str);
-    let name = Path::new(program)
-        .file_name()
-        .map_or_else(|| program.into(), |n| n.to_string_lossy());
+    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
     // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
-    let time: String = run
-        .clock
-        .start_utc
-        .chars()
-        .take(19)
-        .filter(|c| c.is_ascii_alphanumeric())
-        .collect();
+    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
     let text = path.to_string_lossy();
     let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
     while let Some(c) = chars.next() {

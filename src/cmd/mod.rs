@@ -26,9 +26,7 @@ const USAGE: i32 = 2;
 pub fn main() -> Verdict {
     // Before anything is opened: what is open now is the caller's.
     let inherited = inherited();
-    let words: Vec<String> = std::env::args_os()
-        .map(|w| w.to_string_lossy().into_owned())
-        .collect();
+    let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
     match Cli::try_parse() {
         Ok(cli) => dispatch(cli, inherited),
         Err(error) if !error.use_stderr() => {
@@ -72,15 +70,9 @@ pub fn complain(text: &str) {
 /// Descriptors from 3 on that are open at our start.
 fn inherited() -> Vec<RawFd> {
     let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let open: Vec<RawFd> = entries
-        .filter_map(|e| e.file_name().to_str()?.parse().ok())
-        .collect();
+    let open: Vec<RawFd> = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
     // The folder's own descriptor was among them and is closed by now.
-    let is_open = |n: &RawFd| {
-        std::path::Path::new("/proc/self/fd")
-            .join(n.to_string())
-            .symlink_metadata()
-            .is_ok()
-    };
+    let is_open =
+        |n: &RawFd| std::path::Path::new("/proc/self/fd").join(n.to_string()).symlink_metadata().is_ok();
     open.into_iter().filter(|n| *n > 2 && is_open(n)).collect()
 }

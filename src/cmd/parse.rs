@@ -72,22 +72,11 @@ struct Found {
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     let found = find(&args.path)?;
-    let made = if is_dash(&args.path) {
-        "of standard input".into()
-    } else {
-        format!("of {}", args.path.display())
-    };
-    let source = Source {
-        made,
-        torn: found.read.torn,
-        unstamped: found.read.unstamped,
-        running: found.running,
-    };
-    let subject = Subject {
-        run: &found.run,
-        book: Some(&found.read.book),
-        source: &source,
-    };
+    let made =
+        if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
+    let source =
+        Source { made, torn: found.read.torn, unstamped: found.read.unstamped, running: found.running };
+    let subject = Subject { run: &found.run, book: Some(&found.read.book), source: &source };
     if let Some(path) = &args.json {
         deliver(path, json_text(&subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -115,12 +104,8 @@ fn find(path: &Path) -> anyhow::Result<Found> {
     let meta = path
         .metadata()
         .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
-    if meta.is_dir() {
-        from_folder(path)
-    } else {
-        from_file(path)
-    }
-    .with_context(|| path.display().to_string())
+    if meta.is_dir() { from_folder(path) } else { from_file(path) }
+        .with_context(|| path.display().to_string())
 }
 
 fn from_file(path: &Path) -> anyhow::Result<Found> {
@@ -135,10 +120,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     let run = if read.fields.contains_key("schema") {
         Run::from_fields(read.fields.clone()).map_err(|e| anyhow!(e))?
     } else {
-        Run {
-            schema: SCHEMA.to_owned(),
-            ..Run::default()
-        }
+        Run { schema: SCHEMA.to_owned(), ..Run::default() }
     };
     Ok(Found { run, read, running })
 }
@@ -151,15 +133,9 @@ fn from_folder(folder: &Path) -> anyhow::Result<Found> {
     };
     let trace = folder.join("trace.log");
     if record.is_none() && !trace.exists() {
-        return Err(anyhow!(
-            "no run.json and no trace.log in it: not the folder of a run"
-        ));
+        return Err(anyhow!("no run.json and no trace.log in it: not the folder of a run"));
     }
-    let mut found = if trace.exists() {
-        from_file(&trace)?
-    } else {
-        from_trace(Kept::default(), false)?
-    };
+    let mut found = if trace.exists() { from_file(&trace)? } else { from_trace(Kept::default(), false)? };
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }

@@ -20,12 +20,7 @@ pub fn binary(path: &Path) -> Option<Binary> {
     let path = std::path::absolute(path).ok()?;
     let size_bytes = path.metadata().ok()?.len();
     let shown = printable(path.as_os_str().as_encoded_bytes());
-    Some(Binary {
-        path: shown,
-        size_bytes,
-        build_id: build_id(&path),
-        sha256: sha256(&path),
-    })
+    Some(Binary { path: shown, size_bytes, build_id: build_id(&path), sha256: sha256(&path) })
 }
 
 fn build_id(path: &Path) -> Option<String> {
@@ -53,10 +48,7 @@ fn hex(bytes: &[u8]) -> String {
 /// The repositories that a program and the working folder lie in. With `ask_git`, whether they are changed.
 pub fn repositories(binary: Option<&Path>, cwd: Option<&Path>, ask_git: bool) -> Vec<Repository> {
     let places = [("binary", binary.and_then(Path::parent)), ("cwd", cwd)];
-    places
-        .into_iter()
-        .filter_map(|(of, place)| repository(of, place?, ask_git))
-        .collect()
+    places.into_iter().filter_map(|(of, place)| repository(of, place?, ask_git)).collect()
 }
 
 fn repository(of: &str, place: &Path, ask_git: bool) -> Option<Repository> {
@@ -64,12 +56,7 @@ fn repository(of: &str, place: &Path, ask_git: bool) -> Option<Repository> {
     let top = place.ancestors().find(|dir| dir.join(".git").exists())?;
     let commit = head(&git_dir(&top.join(".git"))?)?;
     let dirty = if ask_git { is_dirty(top) } else { None };
-    Some(Repository {
-        of: of.to_owned(),
-        path: printable(top.as_os_str().as_encoded_bytes()),
-        commit,
-        dirty,
-    })
+    Some(Repository { of: of.to_owned(), path: printable(top.as_os_str().as_encoded_bytes()), commit, dirty })
 }
 
 /// `.git` is the folder, or a file that names it (`man gitrepository-layout`).
@@ -95,9 +82,7 @@ fn head(dir: &Path) -> Option<String> {
         return commit(text.trim());
     }
     let packed = std::fs::read_to_string(common.join("packed-refs")).ok()?;
-    packed
-        .lines()
-        .find_map(|line| commit(line.strip_suffix(name)?.trim()))
+    packed.lines().find_map(|line| commit(line.strip_suffix(name)?.trim()))
 }
 
 fn commit(text: &str) -> Option<String> {
@@ -115,10 +100,7 @@ fn is_dirty(top: &Path) -> Option<bool> {
         "--porcelain",
         "--untracked-files=no",
     ]);
-    git.env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+    git.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = git.spawn().ok()?;
     let since = Instant::now();
     let mut first = [0_u8; 1];
@@ -171,18 +153,11 @@ mod tests {
         std::fs::create_dir_all(top.join("build/bin")).unwrap();
         let (a, b) = ("a".repeat(40), "b".repeat(40));
         std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        std::fs::write(
-            git.join("packed-refs"),
-            format!("# pack-refs\n{b} refs/heads/main\n"),
-        )
-        .unwrap();
+        std::fs::write(git.join("packed-refs"), format!("# pack-refs\n{b} refs/heads/main\n")).unwrap();
         let found = |top: &Path| repositories(Some(&top.join("build/bin/llama-bench")), None, false);
         assert_eq!(found(&top)[0].commit, b);
         std::fs::write(git.join("refs/heads/main"), format!("{a}\n")).unwrap();
-        assert_eq!(
-            (found(&top)[0].commit.clone(), found(&top)[0].of.as_str()),
-            (a, "binary")
-        );
+        assert_eq!((found(&top)[0].commit.clone(), found(&top)[0].of.as_str()), (a, "binary"));
         std::fs::write(git.join("HEAD"), "nonsense").unwrap();
         assert!(found(&top).is_empty());
         std::fs::remove_dir_all(top).unwrap();

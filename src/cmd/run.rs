@@ -30,14 +30,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let paths = search::candidates(&program, std::env::var_os("PATH").as_deref());
     if !paths.iter().any(|p| p.symlink_metadata().is_ok()) {
         // Known before anything is made. A file that is there is left to exec, which knows best.
-        return Ok(refused(
-            &program,
-            &paths,
-            Refusal {
-                errno: ENOENT,
-                candidate: -1,
-            },
-        ));
+        return Ok(refused(&program, &paths, Refusal { errno: ENOENT, candidate: -1 }));
     }
     let record = record(args);
     let places = places(args, &record);
@@ -98,14 +91,8 @@ pub fn record(args: &RunArgs) -> Run {
         tool: tool(),
         command: words,
         label: args.label.as_ref().map(|l| printable(l.as_bytes())),
-        changed: Changed {
-            env: args.env.clone(),
-            args: Vec::new(),
-        },
-        host: Host {
-            name: host::name(),
-            kernel: host::kernel(),
-        },
+        changed: Changed { env: args.env.clone(), args: Vec::new() },
+        host: Host { name: host::name(), kernel: host::kernel() },
         clock: Clock {
             name: "CLOCK_MONOTONIC".to_owned(),
             resolution_ns: clock::resolution_ns(),
@@ -119,9 +106,7 @@ pub fn record(args: &RunArgs) -> Run {
             kill_after_ns: args.kill_after,
             signal: signals::name(args.signal),
         },
-        cwd: std::env::current_dir()
-            .ok()
-            .map(|d| printable(d.as_os_str().as_bytes())),
+        cwd: std::env::current_dir().ok().map(|d| printable(d.as_os_str().as_bytes())),
         ..Run::default()
     }
 }
@@ -147,13 +132,8 @@ fn environment(set: &[String]) -> anyhow::Result<Vec<CString>> {
             all.push(both);
         }
     }
-    all.extend(
-        set.iter()
-            .map(|(name, value)| OsString::from(format!("{name}={value}"))),
-    );
-    all.iter()
-        .map(|v| CString::new(v.as_bytes()).context("a variable holds a NUL byte"))
-        .collect()
+    all.extend(set.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
+    all.iter().map(|v| CString::new(v.as_bytes()).context("a variable holds a NUL byte")).collect()
 }
 
 const ENOENT: i32 = 2;
@@ -181,9 +161,5 @@ fn refused(program: &std::ffi::OsStr, paths: &[PathBuf], refusal: Refusal) -> Ve
         format!("cannot run '{path}': {reason}{hint}")
     };
     crate::cmd::complain(&line);
-    Verdict::Exit(if refusal.errno == ENOENT {
-        status::NOT_FOUND
-    } else {
-        status::CANNOT_EXECUTE
-    })
+    Verdict::Exit(if refusal.errno == ENOENT { status::NOT_FOUND } else { status::CANNOT_EXECUTE })
 }

@@ -29,18 +29,12 @@ pub fn candidates(command: &OsStr, path: Option<&OsStr>) -> Vec<PathBuf> {
 
 /// The same for exec; a name with a NUL byte cannot be one.
 pub fn for_exec(candidates: &[PathBuf]) -> Vec<CString> {
-    candidates
-        .iter()
-        .filter_map(|p| CString::new(p.as_os_str().as_bytes()).ok())
-        .collect()
+    candidates.iter().filter_map(|p| CString::new(p.as_os_str().as_bytes()).ok()).collect()
 }
 
 /// The candidate that exec will take, as far as file modes tell.
 pub fn executable(candidates: &[PathBuf]) -> Option<&PathBuf> {
-    candidates.iter().find(|p| {
-        p.metadata()
-            .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    })
+    candidates.iter().find(|p| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
 #[cfg(test)]
@@ -51,10 +45,7 @@ mod tests {
     fn a_name_is_searched_and_a_path_is_not() {
         let of = |name: &str, path: Option<&str>| {
             let found = candidates(OsStr::new(name), path.map(OsStr::new));
-            found
-                .into_iter()
-                .map(|p| p.display().to_string())
-                .collect::<Vec<_>>()
+            found.into_iter().map(|p| p.display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(of("ls", Some("/a:/b")), ["/a/ls", "/b/ls"]);
         assert_eq!(of("ls", Some(":/b")), ["./ls", "/b/ls"]);

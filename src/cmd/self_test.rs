@@ -14,7 +14,8 @@ use crate::core::duration::{MS, S};
 use crate::core::kernel_id::kernel_id;
 use crate::core::lines::{Assembler, Splitter};
 use crate::live::proc::Proc;
-use crate::live::ring::{Next, Producer, ReadPort, Ring, Source};
+use crate::live::read_port::ReadPort;
+use crate::live::ring::{Next, Producer, Ring, Source};
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd;
 
@@ -27,10 +28,7 @@ const CHECKS: [Check; 6] = [
     ("kernel ids", hash),
     ("clock: CLOCK_MONOTONIC goes on", clock),
     ("spawn and reap: exit status and signal come back", spawn_and_reap),
-    (
-        "killed front: the tree ends, the log is whole, the report is partial",
-        killed_front,
-    ),
+    ("killed front: the tree ends, the log is whole, the report is partial", killed_front),
 ];
 
 /// The longest that any check waits for something.
@@ -63,23 +61,14 @@ pub fn self_test() -> anyhow::Result<i32> {
 
 fn ring(_: &Path) -> anyhow::Result<()> {
     let ring = Ring::create(1 << 10, 7).context("shared memory")?;
-    let who = Producer {
-        pid: 1,
-        thread: 1,
-        source: Source::Print,
-    };
+    let who = Producer { pid: 1, thread: 1, source: Source::Print };
     let mut cursor = 0;
     for turn in 0..1_000_u64 {
         let bytes = vec![turn as u8; (turn % 97) as usize];
         ensure!(ring.push(who, turn, &bytes), "no room at record {turn}");
         let mut out = Vec::new();
-        let Next::Record(record) = ring.next(cursor, &mut out) else {
-            bail!("record {turn} is not there")
-        };
-        ensure!(
-            record.ns == turn && out == bytes,
-            "record {turn} came back changed"
-        );
+        let Next::Record(record) = ring.next(cursor, &mut out) else { bail!("record {turn} is not there") };
+        ensure!(record.ns == turn && out == bytes, "record {turn} came back changed");
         cursor = record.next;
         ring.release(cursor);
     }
@@ -91,20 +80,14 @@ fn ring(_: &Path) -> anyhow::Result<()> {
     let other = Ring::attach(ring.file().try_clone_to_owned()?).context("attaching")?;
     let mut out = Vec::new();
     other.recover(cursor, 1, &mut out);
-    ensure!(
-        out == b"read, not committed",
-        "a successor finds {:?}",
-        String::from_utf8_lossy(&out)
-    );
+    ensure!(out == b"read, not committed", "a successor finds {:?}", String::from_utf8_lossy(&out));
     Ok(())
 }
 
 fn splitter(_: &Path) -> anyhow::Result<()> {
     let (mut splitter, mut assembler, mut lines) = (Splitter::default(), Assembler::default(), Vec::new());
     for (ns, piece) in [(1, &b"a"[..]), (2, b"b\nc"), (3, b"\n\nlast")] {
-        splitter.feed(ns, piece, |f| {
-            assembler.feed(&f, |l| lines.push((l.ns, l.bytes.to_vec())))
-        });
+        splitter.feed(ns, piece, |f| assembler.feed(&f, |l| lines.push((l.ns, l.bytes.to_vec()))));
     }
     assembler.finish(|l| lines.push((l.ns, l.bytes.to_vec())));
     let expected = [(1, "ab"), (2, "c"), (3, ""), (3, "last")].map(|(ns, s)| (ns, s.as_bytes().to_vec()));
@@ -114,10 +97,7 @@ fn splitter(_: &Path) -> anyhow::Result<()> {
 
 fn hash(_: &Path) -> anyhow::Result<()> {
     let id = kernel_id("loom_libs", "ggml_mul_mat_f32_f32_wmma");
-    ensure!(
-        id == 5_916_100_870_017_593_149,
-        "loom_libs:ggml_mul_mat_f32_f32_wmma has the id {id}"
-    );
+    ensure!(id == 5_916_100_870_017_593_149, "loom_libs:ggml_mul_mat_f32_f32_wmma has the id {id}");
     Ok(())
 }
 
@@ -126,45 +106,23 @@ fn clock(_: &Path) -> anyhow::Result<()> {
     std::thread::sleep(Duration::from_millis(20));
     let passed = monotonic_ns().saturating_sub(first);
     let longest = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    ensure!(
-        passed >= 20 * MS && passed <= longest + S,
-        "20 ms took {passed} ns"
-    );
+    ensure!(passed >= 20 * MS && passed <= longest + S, "20 ms took {passed} ns");
     Ok(())
 }
 
 fn wrap(arguments: &[&str]) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("this program's own file")?);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command)
 }
 
 fn spawn_and_reap(_: &Path) -> anyhow::Result<()> {
-    let code = wrap(&["--", "sh", "-c", "exit 73"])?
-        .status()
-        .context("starting ourselves")?;
-    ensure!(
-        code.code() == Some(73),
-        "a target that exits with 73 gives {code}"
-    );
-    let died = wrap(&["--", "sh", "-c", "kill -USR1 $$"])?
-        .status()
-        .context("starting ourselves")?;
-    ensure!(
-        died.signal() == Some(10),
-        "a target killed by SIGUSR1 gives {died}"
-    );
-    let absent = wrap(&["--", "/nonexistent/program"])?
-        .status()
-        .context("starting ourselves")?;
-    ensure!(
-        absent.code() == Some(127),
-        "a target that is not there gives {absent}"
-    );
+    let code = wrap(&["--", "sh", "-c", "exit 73"])?.status().context("starting ourselves")?;
+    ensure!(code.code() == Some(73), "a target that exits with 73 gives {code}");
+    let died = wrap(&["--", "sh", "-c", "kill -USR1 $$"])?.status().context("starting ourselves")?;
+    ensure!(died.signal() == Some(10), "a target killed by SIGUSR1 gives {died}");
+    let absent = wrap(&["--", "/nonexistent/program"])?.status().context("starting ourselves")?;
+    ensure!(absent.code() == Some(127), "a target that is not there gives {absent}");
     Ok(())
 }
 
@@ -172,15 +130,8 @@ fn killed_front(folder: &Path) -> anyhow::Result<()> {
     let own = std::env::current_exe().context("this program's own file")?;
     let (out, numbers) = (folder.join("killed"), folder.join("numbers"));
     let [own, place, told] = [&own, &out, &numbers].map(|p| p.display().to_string());
-    let target = [
-        "demo-target",
-        "--numbered",
-        "1000000",
-        "--every-us",
-        "100",
-        "--numbered-log",
-        told.as_str(),
-    ];
+    let target =
+        ["demo-target", "--numbered", "1000000", "--every-us", "100", "--numbered-log", told.as_str()];
     let mut words = vec!["-o", &place, "--", &own];
     words.extend(target);
     let mut front = wrap(&words)?.spawn().context("starting ourselves")?;
@@ -192,30 +143,19 @@ fn killed_front(folder: &Path) -> anyhow::Result<()> {
 }
 
 fn kill_and_look(front: &mut Child, out: &Path, numbers: &Path) -> anyhow::Result<()> {
-    wait_for("the target's lines", || {
-        numbers.metadata().is_ok_and(|m| m.len() > 500)
-    })?;
+    wait_for("the target's lines", || numbers.metadata().is_ok_and(|m| m.len() > 500))?;
     let tree = Proc::default().descendants(front.id().cast_signed());
     front.kill().context("killing ourselves")?;
     front.wait().context("reaping ourselves")?;
     wait_for("the end of the tree", || {
-        let gone = |pid, started| {
-            Proc::default()
-                .stat(pid)
-                .is_none_or(|s| s.started != started || s.state == 'Z')
-        };
+        let gone =
+            |pid, started| Proc::default().stat(pid).is_none_or(|s| s.started != started || s.state == 'Z');
         tree.iter().all(|s| gone(s.pid, s.started))
     })?;
     let report = std::fs::read_to_string(out.join("report.txt")).context("report.txt")?;
-    ensure!(
-        report.starts_with("PARTIAL: "),
-        "the report does not say that it is partial"
-    );
+    ensure!(report.starts_with("PARTIAL: "), "the report does not say that it is partial");
     let read = read_trace(&mut std::fs::File::open(out.join("trace.log"))?).context("trace.log")?;
-    let last = std::fs::read_to_string(numbers)?
-        .lines()
-        .last()
-        .and_then(|n| n.trim().parse::<u64>().ok());
+    let last = std::fs::read_to_string(numbers)?.lines().last().and_then(|n| n.trim().parse::<u64>().ok());
     let written = last.context("the target's own count")?;
     ensure!(
         read.book.tally.lines > written,

@@ -16,10 +16,7 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
             let what = named(ContextKind::InvalidSubcommand).unwrap_or(what);
             if what.starts_with('-') {
                 let near = named(ContextKind::SuggestedArg).map(|s| format!("did you mean {s}? "));
-                return format!(
-                    "unknown option '{what}': {}see hrx-wrap --help",
-                    near.unwrap_or_default()
-                );
+                return format!("unknown option '{what}': {}see hrx-wrap --help", near.unwrap_or_default());
             }
             if dashes {
                 return format!("unexpected '{what}' before '--': the command goes behind it");
@@ -42,14 +39,8 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    let first = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
-    let more = lines
-        .next()
-        .filter(|l| l.starts_with("[possible values") || l.starts_with('-'));
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let more = lines.next().filter(|l| l.starts_with("[possible values") || l.starts_with('-'));
     match more {
         Some(more) => format!("{first} {more}; see hrx-wrap --help"),
         None => format!("{first}; see hrx-wrap --help"),

@@ -29,9 +29,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     }
     let mut total: u64 = 0;
     while !rest.is_empty() {
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
         let unit = UNITS.iter().find(|(name, _)| after.starts_with(name));
         let (scale, used) = match unit {
@@ -39,9 +37,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
             None if after.is_empty() && rest.len() == text.trim().len() => (S, 0),
             None => return Err(bad()),
         };
-        total = scaled(number, scale)
-            .and_then(|n| total.checked_add(n))
-            .ok_or_else(bad)?;
+        total = scaled(number, scale).and_then(|n| total.checked_add(n)).ok_or_else(bad)?;
         rest = &after[used..];
     }
     Ok(total)
@@ -117,10 +113,7 @@ mod tests {
             "1 s",
         ] {
             let error = parse(bad).unwrap_err();
-            assert!(
-                error.contains("is not a duration") && error.contains(bad),
-                "{bad}: {error}"
-            );
+            assert!(error.contains("is not a duration") && error.contains(bad), "{bad}: {error}");
         }
     }
 

@@ -29,12 +29,7 @@ pub struct Escalation {
 impl Escalation {
     /// The request was made at `now`; SIGKILL is due after `grace` ns, giving up `patience` ns after that.
     pub fn asked(now: u64, grace: u64, patience: u64) -> Self {
-        Escalation {
-            stage: Stage::Asked {
-                kill_at: now.saturating_add(grace),
-            },
-            patience,
-        }
+        Escalation { stage: Stage::Asked { kill_at: now.saturating_add(grace) }, patience }
     }
 
     /// When [`Self::due`] has something next; `None` when nothing will come any more.
@@ -50,9 +45,7 @@ impl Escalation {
     pub fn due(&mut self, now: u64) -> Option<Action> {
         match self.stage {
             Stage::Asked { kill_at } if now >= kill_at => {
-                self.stage = Stage::Killed {
-                    give_up_at: now.saturating_add(self.patience),
-                };
+                self.stage = Stage::Killed { give_up_at: now.saturating_add(self.patience) };
                 Some(Action::Kill)
             }
             Stage::Killed { give_up_at } if now >= give_up_at => {

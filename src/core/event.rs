@@ -39,13 +39,7 @@ mod tests {
     use super::*;
 
     fn line(bytes: &[u8]) -> Line<'_> {
-        Line {
-            ns: 1,
-            bytes,
-            first: true,
-            last: true,
-            terminated: true,
-        }
+        Line { ns: 1, bytes, first: true, last: true, terminated: true }
     }
 
     #[test]
@@ -59,18 +53,12 @@ mod tests {
             classify(&line(b"build: 1 (4227c9b) with cc")),
             Event::Build(b"build: 1 (4227c9b) with cc")
         );
-        assert_eq!(
-            classify(&line(b"load_tensors: CPU model buffer size = 1.00 MiB")),
-            Event::Text
-        );
+        assert_eq!(classify(&line(b"load_tensors: CPU model buffer size = 1.00 MiB")), Event::Text);
     }
 
     #[test]
     fn the_middle_of_a_long_line_is_text() {
-        let middle = Line {
-            first: false,
-            ..line(b"hrx debug serial: begin phase=command-list")
-        };
+        let middle = Line { first: false, ..line(b"hrx debug serial: begin phase=command-list") };
         assert_eq!(classify(&middle), Event::Text);
     }
 }

@@ -18,16 +18,8 @@ mod tests {
     #[test]
     fn published_vectors() {
         for (family, name, id) in [
-            (
-                "loom_libs",
-                "ggml_mul_mat_f32_f32_wmma",
-                5_916_100_870_017_593_149,
-            ),
-            (
-                "qwen3_moe",
-                "qwen3_moe_routed_gate_up_swiglu_q4k_q8_1_x4_next_q8",
-                14_896_872_061_627_543_929,
-            ),
+            ("loom_libs", "ggml_mul_mat_f32_f32_wmma", 5_916_100_870_017_593_149),
+            ("qwen3_moe", "qwen3_moe_routed_gate_up_swiglu_q4k_q8_1_x4_next_q8", 14_896_872_061_627_543_929),
             (
                 "loom_libs",
                 "ggml_flash_attention_decode_split_f32_f16_wmma_next_q8",

@@ -47,12 +47,7 @@ impl Splitter {
             if end.is_some() {
                 self.open = None;
             }
-            each(Fragment {
-                ns: stamp,
-                bytes: part,
-                starts,
-                ends: end.is_some(),
-            });
+            each(Fragment { ns: stamp, bytes: part, starts, ends: end.is_some() });
             bytes = rest;
         }
     }
@@ -90,12 +85,7 @@ pub struct Assembler {
 impl Assembler {
     /// Takes one fragment and yields what became whole.
     pub fn feed(&mut self, fragment: &Fragment<'_>, mut each: impl FnMut(Line<'_>)) {
-        let Fragment {
-            ns,
-            mut bytes,
-            starts,
-            ends,
-        } = *fragment;
+        let Fragment { ns, mut bytes, starts, ends } = *fragment;
         if starts {
             self.ns = ns;
             self.continued = false;
@@ -103,13 +93,7 @@ impl Assembler {
         }
         if self.held.is_empty() && !self.continued && ends && bytes.len() <= MAX_LINE {
             self.open = false;
-            each(Line {
-                ns: self.ns,
-                bytes,
-                first: true,
-                last: true,
-                terminated: true,
-            });
+            each(Line { ns: self.ns, bytes, first: true, last: true, terminated: true });
             return;
         }
         while self.held.len() + bytes.len() > MAX_LINE {
@@ -138,13 +122,7 @@ impl Assembler {
 
     fn emit(&mut self, last: bool, terminated: bool, each: &mut impl FnMut(Line<'_>)) {
         let first = !self.continued;
-        each(Line {
-            ns: self.ns,
-            bytes: &self.held,
-            first,
-            last,
-            terminated,
-        });
+        each(Line { ns: self.ns, bytes: &self.held, first, last, terminated });
         self.held.clear();
         self.continued = !last;
         self.open = !last;
@@ -162,9 +140,7 @@ mod tests {
         let (mut splitter, mut assembler, mut out) = (Splitter::default(), Assembler::default(), Vec::new());
         for (ns, bytes) in pieces {
             splitter.feed(*ns, bytes, |f| {
-                assembler.feed(&f, |l| {
-                    out.push((l.ns, l.bytes.to_vec(), l.first, l.last, l.terminated))
-                });
+                assembler.feed(&f, |l| out.push((l.ns, l.bytes.to_vec(), l.first, l.last, l.terminated)));
             });
         }
         assembler.finish(|l| out.push((l.ns, l.bytes.to_vec(), l.first, l.last, l.terminated)));
@@ -176,24 +152,12 @@ mod tests {
         let got = lines(&[(1, b"a"), (2, b"b\nc\nd"), (3, b"\n"), (4, b"\n\re"), (5, b"f")]);
         let whole = |ns, text: &[u8]| (ns, text.to_vec(), true, true, true);
         let last = (4, b"\ref".to_vec(), true, true, false);
-        assert_eq!(
-            got,
-            [
-                whole(1, b"ab"),
-                whole(2, b"c"),
-                whole(2, b"d"),
-                whole(4, b""),
-                last
-            ]
-        );
+        assert_eq!(got, [whole(1, b"ab"), whole(2, b"c"), whole(2, b"d"), whole(4, b""), last]);
     }
 
     #[test]
     fn nul_and_invalid_utf8_are_bytes_like_others() {
-        assert_eq!(
-            lines(&[(7, b"\0\xff\xfe\n")]),
-            [(7, b"\0\xff\xfe".to_vec(), true, true, true)]
-        );
+        assert_eq!(lines(&[(7, b"\0\xff\xfe\n")]), [(7, b"\0\xff\xfe".to_vec(), true, true, true)]);
     }
 
     #[test]
@@ -201,11 +165,8 @@ mod tests {
         let long = vec![b'x'; 2 * MAX_LINE + 5];
         let mut text = long.clone();
         text.push(b'\n');
-        let expect: Vec<(usize, bool, bool)> = vec![
-            (MAX_LINE, true, false),
-            (MAX_LINE, false, false),
-            (5, false, true),
-        ];
+        let expect: Vec<(usize, bool, bool)> =
+            vec![(MAX_LINE, true, false), (MAX_LINE, false, false), (5, false, true)];
         for cut in [1, MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, text.len()] {
             let got = lines(&[(1, &text[..cut]), (2, &text[cut..])]);
             let shape: Vec<_> = got.iter().map(|l| (l.1.len(), l.2, l.3)).collect();

@@ -23,22 +23,13 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
     let close = memchr::memrchr(b')', text).filter(|close| *close > open)?;
     let pid = std::str::from_utf8(&text[..open]).ok()?.trim().parse().ok()?;
     let name = crate::core::text::printable(&text[open + 1..close]);
-    let mut rest = std::str::from_utf8(&text[close + 1..])
-        .ok()?
-        .split_ascii_whitespace();
+    let mut rest = std::str::from_utf8(&text[close + 1..]).ok()?.split_ascii_whitespace();
     let state = rest.next()?.chars().next()?;
     let parent = rest.next()?.parse().ok()?;
     let group = rest.next()?.parse().ok()?;
     // Field 22 of the line; the state is field 3.
     let started = rest.nth(16)?.parse().ok()?;
-    Some(Stat {
-        pid,
-        name,
-        state,
-        parent,
-        group,
-        started,
-    })
+    Some(Stat { pid, name, state, parent, group, started })
 }
 
 #[cfg(test)]

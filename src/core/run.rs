@@ -293,11 +293,7 @@ mod tests {
     fn fields_make_the_same_record_again() {
         let end = End {
             status: 3,
-            exit: Exit {
-                code: Some(3),
-                signal: None,
-                cause: "exited".into(),
-            },
+            exit: Exit { code: Some(3), signal: None, cause: "exited".into() },
             ..End::default()
         };
         let run = Run {
@@ -312,19 +308,8 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_with_what_is_needed() {
-        let newer = Run {
-            schema: "hrx-wrap/2".into(),
-            ..Run::default()
-        };
-        assert!(
-            Run::from_fields(newer.fields())
-                .unwrap_err()
-                .contains("hrx-wrap/2")
-        );
-        assert!(
-            Run::from_fields(Run::default().fields())
-                .unwrap_err()
-                .contains("is not hrx-wrap's")
-        );
+        let newer = Run { schema: "hrx-wrap/2".into(), ..Run::default() };
+        assert!(Run::from_fields(newer.fields()).unwrap_err().contains("hrx-wrap/2"));
+        assert!(Run::from_fields(Run::default().fields()).unwrap_err().contains("is not hrx-wrap's"));
     }
 }

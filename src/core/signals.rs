@@ -29,33 +29,15 @@ pub struct Signal {
 }
 
 const fn row(number: i32, name: &'static str, rule: Rule) -> Signal {
-    Signal {
-        number,
-        name,
-        rule,
-        ends: false,
-        merges: false,
-    }
+    Signal { number, name, rule, ends: false, merges: false }
 }
 
 const fn merged(number: i32, name: &'static str) -> Signal {
-    Signal {
-        number,
-        name,
-        rule: Rule::Forward,
-        ends: false,
-        merges: true,
-    }
+    Signal { number, name, rule: Rule::Forward, ends: false, merges: true }
 }
 
 const fn ending(number: i32, name: &'static str) -> Signal {
-    Signal {
-        number,
-        name,
-        rule: Rule::Forward,
-        ends: true,
-        merges: true,
-    }
+    Signal { number, name, rule: Rule::Forward, ends: true, merges: true }
 }
 
 /// Hangup.
@@ -132,10 +114,7 @@ pub fn lookup(number: i32) -> Option<Signal> {
 
 /// All signals that the front and the supervisor take in hand, job control included.
 pub fn taken() -> impl Iterator<Item = i32> {
-    let standard = TABLE
-        .into_iter()
-        .filter(|s| s.rule != Rule::Own)
-        .map(|s| s.number);
+    let standard = TABLE.into_iter().filter(|s| s.rule != Rule::Own).map(|s| s.number);
     standard.chain(RT_FIRST..=RT_LAST)
 }
 
@@ -169,19 +148,11 @@ pub fn parse(text: &str) -> Result<i32, String> {
 
 fn by_name(bare: &str) -> Option<i32> {
     if let Some(rest) = bare.strip_prefix("RTMIN") {
-        let offset = if rest.is_empty() {
-            0
-        } else {
-            rest.strip_prefix('+')?.parse::<i32>().ok()?
-        };
+        let offset = if rest.is_empty() { 0 } else { rest.strip_prefix('+')?.parse::<i32>().ok()? };
         return RT_FIRST.checked_add(offset).filter(|n| *n <= RT_LAST);
     }
     if let Some(rest) = bare.strip_prefix("RTMAX") {
-        let offset = if rest.is_empty() {
-            0
-        } else {
-            rest.strip_prefix('-')?.parse::<i32>().ok()?
-        };
+        let offset = if rest.is_empty() { 0 } else { rest.strip_prefix('-')?.parse::<i32>().ok()? };
         return RT_LAST.checked_sub(offset).filter(|n| *n >= RT_FIRST);
     }
     TABLE.into_iter().find(|s| s.name == bare).map(|s| s.number)
@@ -193,29 +164,15 @@ mod tests {
 
     #[test]
     fn rules_are_those_of_the_specification() {
-        let forwarded: Vec<&str> = TABLE
-            .iter()
-            .filter(|s| s.rule == Rule::Forward)
-            .map(|s| s.name)
-            .collect();
+        let forwarded: Vec<&str> = TABLE.iter().filter(|s| s.rule == Rule::Forward).map(|s| s.name).collect();
         assert_eq!(
             forwarded,
-            [
-                "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "CONT", "VTALRM", "WINCH"
-            ]
+            ["HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "CONT", "VTALRM", "WINCH"]
         );
-        let job: Vec<&str> = TABLE
-            .iter()
-            .filter(|s| s.rule == Rule::JobControl)
-            .map(|s| s.name)
-            .collect();
+        let job: Vec<&str> = TABLE.iter().filter(|s| s.rule == Rule::JobControl).map(|s| s.name).collect();
         assert_eq!(job, ["TSTP", "TTIN", "TTOU"]);
         for own in ["SEGV", "BUS", "FPE", "ILL", "ABRT", "TRAP", "SYS"] {
-            assert_eq!(
-                by_name(own).and_then(lookup).map(|s| s.rule),
-                Some(Rule::Own),
-                "{own}"
-            );
+            assert_eq!(by_name(own).and_then(lookup).map(|s| s.rule), Some(Rule::Own), "{own}");
         }
         assert_eq!(lookup(40).map(|s| s.rule), Some(Rule::Forward));
         assert!(lookup(32).is_none() && lookup(0).is_none() && lookup(65).is_none());
@@ -236,14 +193,9 @@ mod tests {
 
     #[test]
     fn names_are_read_both_ways() {
-        for (text, n) in [
-            ("TERM", 15),
-            ("sigterm", 15),
-            ("9", 9),
-            ("RTMIN", 34),
-            ("SIGRTMIN+3", 37),
-            ("RTMAX-1", 63),
-        ] {
+        for (text, n) in
+            [("TERM", 15), ("sigterm", 15), ("9", 9), ("RTMIN", 34), ("SIGRTMIN+3", 37), ("RTMAX-1", 63)]
+        {
             assert_eq!(parse(text), Ok(n), "{text}");
         }
         for bad in ["", "0", "32", "65", "-1", "FOO", "RTMIN+99", "RTMIN-1", "SIG"] {

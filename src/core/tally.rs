@@ -48,16 +48,13 @@ impl Sink for Tally {
         match event {
             Event::Serial(serial) => {
                 self.trace_lines += 1;
-                let word = EVENTS
-                    .iter()
-                    .position(|e| e.as_bytes() == serial.event)
-                    .unwrap_or(EVENTS.len() - 1);
+                let word =
+                    EVENTS.iter().position(|e| e.as_bytes() == serial.event).unwrap_or(EVENTS.len() - 1);
                 self.events[word] += 1;
             }
             Event::Broken => self.broken += 1,
             Event::Build(text) => {
-                self.build
-                    .get_or_insert_with(|| printable(&text[..text.len().min(400)]));
+                self.build.get_or_insert_with(|| printable(&text[..text.len().min(400)]));
             }
             Event::Text => {}
         }
@@ -97,22 +94,7 @@ impl Tally {
 
     /// The sums that [`Self::numbers`] gave.
     pub fn from_numbers(n: [u64; NUMBERS]) -> Tally {
-        let [
-            lines,
-            bytes,
-            trace_lines,
-            broken,
-            a,
-            b,
-            c,
-            d,
-            e,
-            f,
-            long_lines,
-            spans,
-            first,
-            last,
-        ] = n;
+        let [lines, bytes, trace_lines, broken, a, b, c, d, e, f, long_lines, spans, first, last] = n;
         let span = (spans != 0).then_some((first, last));
         let events = [a, b, c, d, e, f];
         Tally {
@@ -142,13 +124,7 @@ mod tests {
     fn tally(lines: &[(&[u8], bool, bool, bool)]) -> Tally {
         let mut tally = Tally::default();
         for (i, (bytes, first, last, terminated)) in lines.iter().enumerate() {
-            let line = Line {
-                ns: 10 + i as u64,
-                bytes,
-                first: *first,
-                last: *last,
-                terminated: *terminated,
-            };
+            let line = Line { ns: 10 + i as u64, bytes, first: *first, last: *last, terminated: *terminated };
             tally.line(&line, &classify(&line));
         }
         tally
@@ -176,10 +152,7 @@ mod tests {
 
     #[test]
     fn a_successor_goes_on_from_the_numbers() {
-        let t = tally(&[
-            (b"a", true, true, true),
-            (b"hrx debug serial: end phase=x", true, true, true),
-        ]);
+        let t = tally(&[(b"a", true, true, true), (b"hrx debug serial: end phase=x", true, true, true)]);
         assert_eq!(Tally::from_numbers(t.numbers()), t);
         assert_eq!(Tally::from_numbers(Tally::default().numbers()), Tally::default());
     }
@@ -194,11 +167,7 @@ mod tests {
 
     #[test]
     fn a_line_in_parts_is_one_line() {
-        let t = tally(&[
-            (b"aa", true, false, true),
-            (b"bb", false, false, true),
-            (b"c", false, true, true),
-        ]);
+        let t = tally(&[(b"aa", true, false, true), (b"bb", false, false, true), (b"c", false, true, true)]);
         assert_eq!((t.lines, t.long_lines, t.bytes), (1, 1, 6));
     }
 }

@@ -27,11 +27,7 @@ fn is_shown(c: char) -> bool {
 
 /// A command line as one would type it in a POSIX shell, with what is not printable escaped.
 pub fn shell_line<S: AsRef<str>>(words: &[S]) -> String {
-    words
-        .iter()
-        .map(|w| quoted(w.as_ref()))
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.iter().map(|w| quoted(w.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &str) -> String {
@@ -56,11 +52,7 @@ pub fn clipped(text: &str, width: usize) -> String {
 
 /// `1 line`, `2 lines`: a count with its noun.
 pub fn count(n: u64, noun: &str) -> String {
-    if n == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{n} {noun}s")
-    }
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 #[cfg(test)]
@@ -76,10 +68,7 @@ mod tests {
 
     #[test]
     fn command_lines_can_be_typed_again() {
-        assert_eq!(
-            shell_line(&["llama-bench", "-m", "a b.gguf", ""]),
-            "llama-bench -m 'a b.gguf' ''"
-        );
+        assert_eq!(shell_line(&["llama-bench", "-m", "a b.gguf", ""]), "llama-bench -m 'a b.gguf' ''");
         assert_eq!(shell_line(&["echo", "it's"]), r"echo 'it'\''s'");
     }
 

@@ -90,11 +90,7 @@ pub struct Reader {
 
 impl Default for Reader {
     fn default() -> Self {
-        Reader {
-            state: State::Begin,
-            carry: Vec::new(),
-            unstamped: 0,
-        }
+        Reader { state: State::Begin, carry: Vec::new(), unstamped: 0 }
     }
 }
 
@@ -156,12 +152,7 @@ impl Reader {
         let starts = self.carry.is_empty();
         let end = memchr(b'\n', bytes);
         let part = &bytes[..end.unwrap_or(bytes.len())];
-        each(Item::Fragment(Fragment {
-            ns,
-            bytes: part,
-            starts,
-            ends: end.is_some(),
-        }));
+        each(Item::Fragment(Fragment { ns, bytes: part, starts, ends: end.is_some() }));
         match end {
             Some(at) => {
                 self.carry.clear();
@@ -238,10 +229,7 @@ mod tests {
     fn lines_notes_and_neither() {
         let got = read(&[b"# hrx-wrap/1 pid 42\n# of another tool\n12 a b\n13 \nno stamp\n14\n# hrx-wrap/1 end {\"x\":1}\n99 tor"]);
         assert_eq!(got.lines, [(12, b"a b".to_vec()), (13, Vec::new())]);
-        assert_eq!(
-            got.notes,
-            [("pid".to_owned(), json!(42)), ("end".to_owned(), json!({"x": 1}))]
-        );
+        assert_eq!(got.notes, [("pid".to_owned(), json!(42)), ("end".to_owned(), json!({"x": 1}))]);
         assert_eq!((got.unstamped, got.torn), (2, true));
     }
 
@@ -258,15 +246,10 @@ mod tests {
         let mut text = Vec::new();
         let mut splitter = Splitter::default();
         let mut writer = Writer::default();
-        splitter.feed(5, b"# hrx-wrap/1 end {}\n7 x\n", |f| {
-            writer.fragment(&mut text, &f)
-        });
+        splitter.feed(5, b"# hrx-wrap/1 end {}\n7 x\n", |f| writer.fragment(&mut text, &f));
         assert_eq!(text, b"5 # hrx-wrap/1 end {}\n5 7 x\n");
         let got = read(&[&text]);
-        assert_eq!(
-            got.lines,
-            [(5, b"# hrx-wrap/1 end {}".to_vec()), (5, b"7 x".to_vec())]
-        );
+        assert_eq!(got.lines, [(5, b"# hrx-wrap/1 end {}".to_vec()), (5, b"7 x".to_vec())]);
         assert!(got.notes.is_empty());
     }
 

@@ -55,10 +55,7 @@ impl Message {
         Some(match number(0) {
             1 => Message::Signal { signal: a, sender: b },
             2 => Message::Started(a),
-            3 => Message::NotStarted {
-                errno: a,
-                candidate: b,
-            },
+            3 => Message::NotStarted { errno: a, candidate: b },
             4 => Message::Stopped(a),
             5 => Message::Done(Verdict::Exit(a)),
             6 => Message::Done(Verdict::Die(a)),
@@ -107,15 +104,9 @@ mod tests {
     fn every_message_arrives_as_it_was_sent() {
         let (a, b) = Channel::pair().unwrap();
         let all = [
-            Message::Signal {
-                signal: 15,
-                sender: 77,
-            },
+            Message::Signal { signal: 15, sender: 77 },
             Message::Started(9),
-            Message::NotStarted {
-                errno: 2,
-                candidate: 3,
-            },
+            Message::NotStarted { errno: 2, candidate: 3 },
             Message::Stopped(20),
             Message::Done(Verdict::Exit(3)),
             Message::Done(Verdict::Die(11)),

@@ -83,9 +83,7 @@ impl Consumer {
             echo_text: Vec::new(),
             last_ns: 0,
             bytes: Vec::new(),
-            book: Book {
-                tally: Tally::from_numbers(numbers),
-            },
+            book: Book { tally: Tally::from_numbers(numbers) },
         }
     }
 
@@ -111,13 +109,7 @@ impl Consumer {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         let next = self.cursor;
-        self.take(&Record {
-            ns,
-            pid: 0,
-            thread: 0,
-            source: 1,
-            next,
-        });
+        self.take(&Record { ns, pid: 0, thread: 0, source: 1, next });
     }
 
     fn take(&mut self, record: &Record) {
@@ -151,8 +143,7 @@ impl Consumer {
         if let Some(log) = &mut self.log {
             log.append(&self.text);
             if let Some(trouble) = log.take_trouble() {
-                self.echo_text
-                    .extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
+                self.echo_text.extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
             }
         }
         self.text.clear();
@@ -212,10 +203,7 @@ impl Consumer {
         }
         self.filter.finish(&mut self.echo_text);
         self.flush();
-        Left {
-            book: self.book,
-            log: self.log,
-        }
+        Left { book: self.book, log: self.log }
     }
 }
 
@@ -236,17 +224,11 @@ impl Running {
         let stop = Arc::new(AtomicBool::new(false));
         let (give, left) = std::sync::mpsc::channel();
         let asked = Arc::clone(&stop);
-        let handle = std::thread::Builder::new()
-            .name("consumer".into())
-            .spawn(move || {
-                // A receiver that is gone has given up waiting.
-                let _ = give.send(consumer.run(&asked));
-            })?;
-        Ok(Running {
-            thread: handle.thread().clone(),
-            stop,
-            left,
-        })
+        let handle = std::thread::Builder::new().name("consumer".into()).spawn(move || {
+            // A receiver that is gone has given up waiting.
+            let _ = give.send(consumer.run(&asked));
+        })?;
+        Ok(Running { thread: handle.thread().clone(), stop, left })
     }
 
     /// Asks for the end and waits for it, as long as the ring empties; `None` when a disk holds it up for `patience`.

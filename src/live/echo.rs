@@ -39,10 +39,7 @@ pub struct Filter {
 impl Filter {
     /// A filter at the beginning of a line.
     pub fn new(mode: Mode) -> Self {
-        Filter {
-            mode,
-            held: Vec::new(),
-        }
+        Filter { mode, held: Vec::new() }
     }
 
     /// Takes a fragment and appends what passes.
@@ -133,9 +130,7 @@ impl Echo {
     pub fn start(to: OwnedFd, may_drop: bool) -> Echo {
         let shared = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
         let mine = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("echo".into())
-            .spawn(move || write_out(&mine, &to));
+        let thread = std::thread::Builder::new().name("echo".into()).spawn(move || write_out(&mine, &to));
         if thread.is_err() {
             lock(&shared).dead = true;
         }
@@ -144,10 +139,7 @@ impl Echo {
 
     /// Another handle of the same way.
     pub fn share(&self) -> Echo {
-        Echo {
-            shared: Arc::clone(&self.shared),
-            may_drop: self.may_drop,
-        }
+        Echo { shared: Arc::clone(&self.shared), may_drop: self.may_drop }
     }
 
     /// Gives bytes; waits for room only where nothing may be dropped.
@@ -184,12 +176,7 @@ impl Echo {
                 queue.bytes.clear();
                 return;
             }
-            queue = self
-                .shared
-                .1
-                .wait_timeout(queue, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            queue = self.shared.1.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
             if queue.written != written {
                 (written, since) = (queue.written, Instant::now());
             }
@@ -219,11 +206,7 @@ fn write_out(shared: &(Mutex<Queue>, Condvar), to: &OwnedFd) {
         let wrote = fd::write(to.as_fd(), &piece);
         let mut queue = lock(shared);
         // What was given up meanwhile is counted already.
-        let done = wrote
-            .as_ref()
-            .copied()
-            .unwrap_or(piece.len())
-            .min(queue.bytes.len());
+        let done = wrote.as_ref().copied().unwrap_or(piece.len()).min(queue.bytes.len());
         queue.bytes.drain(..done);
         queue.written += done as u64;
         if let Err(error) = wrote {
@@ -269,19 +252,11 @@ mod tests {
 
     #[test]
     fn an_unfinished_line_passes_after_a_pause_unless_it_may_be_a_trace_line() {
-        for (text, passes) in [
-            ("....", true),
-            ("> ", true),
-            ("hrx deb", false),
-            ("x hrx debug serial: en", false),
-        ] {
+        for (text, passes) in
+            [("....", true), ("> ", true), ("hrx deb", false), ("x hrx debug serial: en", false)]
+        {
             let (mut filter, mut out) = (Filter::new(Mode::Rest), Vec::new());
-            let part = Fragment {
-                ns: 1,
-                bytes: text.as_bytes(),
-                starts: true,
-                ends: false,
-            };
+            let part = Fragment { ns: 1, bytes: text.as_bytes(), starts: true, ends: false };
             filter.feed(&part, &mut out);
             assert_eq!(out, b"", "kept back at first");
             filter.pause(&mut out);
@@ -293,25 +268,9 @@ mod tests {
     fn a_long_line_is_not_kept_back() {
         let long = vec![b'x'; HOLD + 100];
         let (mut filter, mut out) = (Filter::new(Mode::Rest), Vec::new());
-        filter.feed(
-            &Fragment {
-                ns: 1,
-                bytes: &long,
-                starts: true,
-                ends: false,
-            },
-            &mut out,
-        );
+        filter.feed(&Fragment { ns: 1, bytes: &long, starts: true, ends: false }, &mut out);
         assert!(out.len() > HOLD);
-        filter.feed(
-            &Fragment {
-                ns: 1,
-                bytes: b"y",
-                starts: false,
-                ends: true,
-            },
-            &mut out,
-        );
+        filter.feed(&Fragment { ns: 1, bytes: b"y", starts: false, ends: true }, &mut out);
         assert_eq!(out.len(), long.len() + 2);
     }
 

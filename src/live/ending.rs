@@ -42,10 +42,6 @@ impl Ending {
     /// An end that begins now.
     pub fn begin(reason: Reason, now: u64, grace: u64) -> Self {
         let escalation = Escalation::asked(now, grace, PATIENCE);
-        Ending {
-            reason,
-            escalation,
-            whole_tree: reason != Reason::Request,
-        }
+        Ending { reason, escalation, whole_tree: reason != Reason::Request }
     }
 }

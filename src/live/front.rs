@@ -80,16 +80,8 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
             drop((theirs, wires.theirs));
             let supervisor = PidFd::open(pid).context("the supervisor's pidfd")?;
             supervise::let_go_of_the_targets(plan)?;
-            Front {
-                plan,
-                shared: &shared,
-                channel,
-                inbox,
-                supervisor,
-                pid,
-                target: None,
-            }
-            .run(&wires.ours, keeper)
+            Front { plan, shared: &shared, channel, inbox, supervisor, pid, target: None }
+                .run(&wires.ours, keeper)
         }
     }
 }
@@ -194,10 +186,7 @@ impl Front<'_> {
     }
 
     fn tell(&self, arrival: Arrival) {
-        self.channel.send(Message::Signal {
-            signal: arrival.signal,
-            sender: arrival.sender,
-        });
+        self.channel.send(Message::Signal { signal: arrival.signal, sender: arrival.sender });
     }
 
     fn take_messages(&mut self) -> Option<Outcome> {
@@ -235,10 +224,7 @@ impl Front<'_> {
     }
 
     fn go_on(&self) {
-        self.tell(Arrival {
-            signal: signals::CONT,
-            sender: 0,
-        });
+        self.tell(Arrival { signal: signals::CONT, sender: 0 });
     }
 
     /// Nobody in our session outside our group can continue us (`man 7 credentials`, orphaned process group).

@@ -57,17 +57,7 @@ impl LogFile {
         }
         let in_line = last != [b'\n'];
         let (gap, lost) = (None, Gap::default());
-        LogFile {
-            file,
-            name,
-            regular,
-            offset,
-            in_line,
-            gap,
-            beheaded: false,
-            lost,
-            trouble: None,
-        }
+        LogFile { file, name, regular, offset, in_line, gap, beheaded: false, lost, trouble: None }
     }
 
     /// Where the next byte goes.
@@ -124,11 +114,7 @@ impl LogFile {
     fn close_gap(&mut self) -> io::Result<()> {
         let Some(gap) = self.gap else { return Ok(()) };
         let mut text = if self.in_line { b"\n".to_vec() } else { Vec::new() };
-        trace::note(
-            &mut text,
-            trace::LOST,
-            &json!({"lines": gap.lines, "bytes": gap.bytes}),
-        );
+        trace::note(&mut text, trace::LOST, &json!({"lines": gap.lines, "bytes": gap.bytes}));
         self.put(&text)?;
         self.gap = None;
         Ok(())
@@ -136,11 +122,8 @@ impl LogFile {
 
     fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let wrote = if self.regular {
-                self.file.write_at(bytes, self.offset)
-            } else {
-                self.file.write(bytes)
-            };
+            let wrote =
+                if self.regular { self.file.write_at(bytes, self.offset) } else { self.file.write(bytes) };
             let done = match wrote {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(done) => done,
@@ -173,13 +156,7 @@ mod tests {
 
     fn file(name: &str) -> (std::path::PathBuf, File) {
         let path = std::env::temp_dir().join(format!("hrx-wrap-log-{}-{name}", std::process::id()));
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .unwrap();
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         (path, file)
     }
 
@@ -205,10 +182,7 @@ mod tests {
         log.append(b"b\n3 c\n");
         assert_eq!(log.lost(), Gap { lines: 3, bytes: 13 });
         let trouble = log.take_trouble().unwrap();
-        assert!(
-            trouble.contains("cannot write /dev/full: No space left"),
-            "{trouble}"
-        );
+        assert!(trouble.contains("cannot write /dev/full: No space left"), "{trouble}");
         assert_eq!(log.take_trouble(), None, "said once");
     }
 
@@ -223,10 +197,7 @@ mod tests {
         log.append(b"c\n4 d\n5 e");
         log.append(b"e\n");
         let text = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
-        assert_eq!(
-            text,
-            "1 a\n2 b\n# hrx-wrap/1 lost {\"bytes\":7,\"lines\":2}\n4 d\n5 ee\n"
-        );
+        assert_eq!(text, "1 a\n2 b\n# hrx-wrap/1 lost {\"bytes\":7,\"lines\":2}\n4 d\n5 ee\n");
         assert_eq!(log.lost(), Gap { lines: 2, bytes: 7 });
         std::fs::remove_file(path).unwrap();
     }

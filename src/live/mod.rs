@@ -16,6 +16,7 @@ pub mod log;
 pub mod outcome;
 pub mod plan;
 pub mod proc;
+pub mod read_port;
 pub mod reader;
 pub mod ring;
 pub mod signalling;

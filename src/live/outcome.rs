@@ -19,38 +19,23 @@ const LATE: [&str; 3] = ["binary", "repositories", "end"];
 /// Settles exit, cause and our own status. Of several reasons the one that decided the status is the cause.
 pub fn settle(supervisor: &mut Supervisor<'_>) -> Verdict {
     let own = supervisor.target.end.map(|(_, change)| verdict_of(change));
-    let killed = supervisor
-        .ending
-        .is_some_and(|e| e.escalation.killed() && e.reason != Reason::Leftovers);
+    let killed = supervisor.ending.is_some_and(|e| e.escalation.killed() && e.reason != Reason::Leftovers);
     // A target that ended in the grace of a timeout ended by it; KILL after the grace shows in how it died.
     let by_kill = killed && (own.is_none() || own == Some(Verdict::Die(signals::KILL)));
     let keeps_its_own = supervisor.plan.preserve_status && own.is_some();
     let (verdict, cause) = match own {
         None => (Verdict::Exit(status::KILLED), "unkillable"),
         Some(_) if by_kill && !keeps_its_own => (Verdict::Exit(status::KILLED), "killed-after-grace"),
-        Some(own) if supervisor.timed_out => (
-            if keeps_its_own {
-                own
-            } else {
-                Verdict::Exit(status::TIMED_OUT)
-            },
-            "timeout",
-        ),
+        Some(own) if supervisor.timed_out => {
+            (if keeps_its_own { own } else { Verdict::Exit(status::TIMED_OUT) }, "timeout")
+        }
         Some(own @ Verdict::Exit(_)) => (own, "exited"),
         Some(own @ Verdict::Die(_)) => (own, "signal"),
     };
-    let cause = if supervisor.front_gone {
-        "hrx-wrap-killed"
-    } else {
-        cause
-    };
+    let cause = if supervisor.front_gone { "hrx-wrap-killed" } else { cause };
     let end = &mut supervisor.end;
     end.at_ns = supervisor.target.end.map_or_else(monotonic_ns, |(at, _)| at);
-    end.exit = Exit {
-        code: None,
-        signal: None,
-        cause: cause.to_owned(),
-    };
+    end.exit = Exit { code: None, signal: None, cause: cause.to_owned() };
     match own {
         Some(Verdict::Exit(code)) => end.exit.code = Some(code),
         Some(Verdict::Die(signal)) => end.exit.signal = Some(signal),
@@ -98,12 +83,11 @@ pub fn partial(supervisor: &Supervisor<'_>, disk_stuck: bool) -> Option<String> 
         (true, _) => Some(ended_first("hrx-wrap was killed (its first process)")),
         (false, _) if supervisor.gave_up => Some("processes that cannot be killed are left".into()),
         (false, _) if supervisor.timed_out => Some("the timeout ended the target".into()),
-        (false, _) => supervisor.end.exit.signal.map(|signal| {
-            format!(
-                "the target was killed by signal {signal} ({})",
-                signals::name(signal)
-            )
-        }),
+        (false, _) => supervisor
+            .end
+            .exit
+            .signal
+            .map(|signal| format!("the target was killed by signal {signal} ({})", signals::name(signal))),
     }
 }
 

@@ -4,7 +4,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::live::ring::{ReadPort, Ring, Slot};
+use crate::live::read_port::ReadPort;
+use crate::live::ring::{Ring, Slot};
 use crate::sys::clock::monotonic_ns;
 
 /// Bytes asked for at once: little, because a trace comes in small pieces and memory is blanked before each read …
@@ -72,7 +73,5 @@ pub fn spawn(
     done: OwnedFd,
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("reader".into());
-    thread
-        .spawn(move || run(&ring, from.as_fd(), pid, &progress, done))
-        .map(drop)
+    thread.spawn(move || run(&ring, from.as_fd(), pid, &progress, done)).map(drop)
 }

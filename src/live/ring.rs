@@ -15,12 +15,13 @@
 //! ```
 //!
 //! Invariants: `tail ≤ cursor ≤ head`, `head − tail ≤ capacity`, all multiples of 16. Between `tail` and `head` every
-//! byte belongs to a reservation; beyond `head` nothing is anybody's but the reader's blank run (see [`ReadPort`]).
+//! byte belongs to a reservation; beyond `head` nothing is anybody's but the reader's blank run (see [`crate::live::read_port`]).
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::live::read_port::BLANK;
 use crate::sys::shm::{Shared, Window};
 
 /// Bytes of the control page before the data.
@@ -45,9 +46,6 @@ const SAVED: [usize; 2] = [80, 112];
 
 /// What a consumer must know to go on after another one: as many numbers as it likes, kept together.
 pub const SAVED_WORDS: usize = 24;
-
-/// The byte that fills memory before a read into it. Text all but never ends in it.
-const BLANK: u8 = 0xFF;
 
 const RESERVED: u64 = 1;
 const COMMITTED: u64 = 2;
@@ -76,8 +74,8 @@ pub struct Producer {
 #[derive(Debug)]
 #[must_use = "a reservation holds up every record behind it until it is committed"]
 pub struct Slot {
-    at: u64,
-    span: u64,
+    pub(super) at: u64,
+    pub(super) span: u64,
     source: u64,
 }
 
@@ -121,8 +119,8 @@ pub struct Stalls {
 /// One end of a ring in shared memory; the same for producers and consumers, in any process.
 #[derive(Debug)]
 pub struct Ring {
-    memory: Shared,
-    window: Window,
+    pub(super) memory: Shared,
+    pub(super) window: Window,
     capacity: u64,
     key: u64,
 }
@@ -134,9 +132,7 @@ impl Ring {
     /// No memory is left, or the capacity is none.
     pub fn create(capacity: usize, key: u64) -> io::Result<Ring> {
         if capacity == 0 || !capacity.is_multiple_of(STEP as usize) {
-            return Err(io::Error::other(format!(
-                "a ring of {capacity} bytes: a multiple of 16 is needed"
-            )));
+            return Err(io::Error::other(format!("a ring of {capacity} bytes: a multiple of 16 is needed")));
         }
         let memory = Shared::create(CONTROL + capacity)?;
         memory.words()[KEY].store(key, Ordering::Release);
@@ -158,12 +154,7 @@ impl Ring {
     fn over(memory: Shared) -> Ring {
         let len = memory.words().len() * 8 - CONTROL;
         let key = memory.words()[KEY].load(Ordering::Acquire);
-        Ring {
-            memory,
-            window: Window { start: CONTROL, len },
-            capacity: len as u64,
-            key,
-        }
+        Ring { memory, window: Window { start: CONTROL, len }, capacity: len as u64, key }
     }
 
     /// Its memory's descriptor, for [`Self::attach`].
@@ -197,7 +188,7 @@ impl Ring {
     }
 
     /// Takes room for `room` bytes, if there is any, without announcing it yet.
-    fn claim(&self, room: usize) -> Option<(u64, u64)> {
+    pub(super) fn claim(&self, room: usize) -> Option<(u64, u64)> {
         let span = span(room as u64);
         let mut head = self.control(HEAD).load(Ordering::Relaxed);
         loop {
@@ -220,17 +211,12 @@ impl Ring {
     }
 
     /// Says whose the claimed room is; from here on a producer's death is seen for what it is.
-    fn announce(&self, (at, span): (u64, u64), who: Producer) -> Slot {
-        let slot = Slot {
-            at,
-            span,
-            source: who.source as u64,
-        };
+    pub(super) fn announce(&self, (at, span): (u64, u64), who: Producer) -> Slot {
+        let slot = Slot { at, span, source: who.source as u64 };
         self.header(at, 1).store(slot.measure(0, span), Ordering::Relaxed);
         let pid = u64::from(who.pid.cast_unsigned()) | u64::from(who.thread.cast_unsigned()) << 32;
         self.header(at, 3).store(pid, Ordering::Relaxed);
-        self.header(at, 0)
-            .store(self.mark(at, RESERVED), Ordering::Release);
+        self.header(at, 0).store(self.mark(at, RESERVED), Ordering::Release);
         slot
     }
 
@@ -256,12 +242,10 @@ impl Ring {
                 kept = needed;
             }
         }
-        self.header(slot.at, 1)
-            .store(slot.measure(len as u64, kept), Ordering::Relaxed);
+        self.header(slot.at, 1).store(slot.measure(len as u64, kept), Ordering::Relaxed);
         self.header(slot.at, 2).store(ns, Ordering::Relaxed);
         // Release: the bytes and the header are there before the mark says so.
-        self.header(slot.at, 0)
-            .store(self.mark(slot.at, COMMITTED), Ordering::Release);
+        self.header(slot.at, 0).store(self.mark(slot.at, COMMITTED), Ordering::Release);
     }
 
     /// Reserves, copies and commits; false when there is no room now.
@@ -284,8 +268,7 @@ impl Ring {
         }
         let measure = self.header(cursor, 1).load(Ordering::Relaxed);
         let len = (measure & 0xFFFF_FFFF).min(self.capacity - HEADER);
-        self.memory
-            .copy_out(self.window, cursor + HEADER, len as usize, out);
+        self.memory.copy_out(self.window, cursor + HEADER, len as usize, out);
         let ns = self.header(cursor, 2).load(Ordering::Relaxed);
         Next::Record(self.record(cursor, measure, ns))
     }
@@ -321,22 +304,11 @@ impl Ring {
         let next = next.min(head);
         if announced && measure >> 56 == Source::Read as u64 && next > cursor + HEADER {
             let before = out.len();
-            self.memory.copy_out(
-                self.window,
-                cursor + HEADER,
-                (next - cursor - HEADER) as usize,
-                out,
-            );
-            let used = out[before..]
-                .iter()
-                .rposition(|b| *b != BLANK)
-                .map_or(0, |last| last + 1);
+            self.memory.copy_out(self.window, cursor + HEADER, (next - cursor - HEADER) as usize, out);
+            let used = out[before..].iter().rposition(|b| *b != BLANK).map_or(0, |last| last + 1);
             out.truncate(before + used);
         }
-        Record {
-            next,
-            ..self.record(cursor, measure, ns)
-        }
+        Record { next, ..self.record(cursor, measure, ns) }
     }
 
     fn begins_record(&self, at: u64) -> bool {
@@ -380,11 +352,7 @@ impl Ring {
     pub fn stalls(&self) -> Stalls {
         let [count, total_ns, longest_ns] =
             [STALLS, STALL_NS, LONGEST_STALL].map(|w| self.control(w).load(Ordering::Relaxed));
-        Stalls {
-            count,
-            total_ns,
-            longest_ns,
-        }
+        Stalls { count, total_ns, longest_ns }
     }
 }
 
@@ -397,56 +365,6 @@ impl Slot {
 /// Bytes of a record with `len` bytes of payload.
 fn span(len: u64) -> u64 {
     HEADER + len.next_multiple_of(STEP)
-}
-
-/// Reads from a descriptor straight into the ring, for the one thread that does so.
-///
-/// A process can be killed between a read and the commit of what was read. So the memory of a read is filled with
-/// [`BLANK`] before the reservation is announced: whoever finds it open sees what came in. Each byte is blanked once a lap.
-#[derive(Debug)]
-pub struct ReadPort<'a> {
-    ring: &'a Ring,
-    who: Producer,
-    blank_to: u64,
-}
-
-impl<'a> ReadPort<'a> {
-    /// The port of producer `pid`.
-    pub fn new(ring: &'a Ring, pid: i32) -> Self {
-        ReadPort {
-            ring,
-            who: Producer {
-                pid,
-                thread: 0,
-                source: Source::Read,
-            },
-            blank_to: 0,
-        }
-    }
-
-    /// Reserves room for a read of up to `room` bytes; `None` when there is none now.
-    pub fn reserve(&mut self, room: usize) -> Option<Slot> {
-        let (at, span) = self.ring.claim(room)?;
-        let (from, to) = (self.blank_to.max(at + HEADER), at + span);
-        if from < to {
-            self.ring
-                .memory
-                .fill(self.ring.window, from, (to - from) as usize, BLANK);
-            self.blank_to = to;
-        }
-        Some(self.ring.announce((at, span), self.who))
-    }
-
-    /// Reads once into the slot. It has to be committed, whatever comes of it.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn read(&self, slot: &Slot, from: BorrowedFd<'_>) -> io::Result<usize> {
-        let room = (slot.span - HEADER) as usize;
-        self.ring
-            .memory
-            .read_from(from, self.ring.window, slot.at + HEADER, room)
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 
 use super::*;
+use crate::live::read_port::ReadPort;
 
-const WHO: Producer = Producer {
-    pid: 7,
-    thread: 8,
-    source: Source::Print,
-};
+const WHO: Producer = Producer { pid: 7, thread: 8, source: Source::Print };
 
 fn ring(capacity: usize) -> Ring {
     Ring::create(capacity, 0x9E37_79B9_7F4A_7C15).unwrap()
@@ -36,11 +33,7 @@ fn records_wrap_around_at_every_offset() {
         for turn in 0..64_u64 {
             let bytes: Vec<u8> = (0..len).map(|i| (turn as usize * 31 + i) as u8).collect();
             assert!(ring.push(WHO, turn, &bytes), "len {len} turn {turn}");
-            assert_eq!(
-                take(&ring, &mut cursor),
-                Some((turn, bytes)),
-                "len {len} turn {turn}"
-            );
+            assert_eq!(take(&ring, &mut cursor), Some((turn, bytes)), "len {len} turn {turn}");
             assert_eq!(ring.used(), 0);
         }
     }
@@ -51,16 +44,7 @@ fn a_record_says_who_wrote_it() {
     let ring = ring(256);
     assert!(ring.push(WHO, 5, b"x"));
     let got = ring.next(0, &mut Vec::new());
-    assert_eq!(
-        got,
-        Next::Record(Record {
-            ns: 5,
-            pid: 7,
-            thread: 8,
-            source: 2,
-            next: 48
-        })
-    );
+    assert_eq!(got, Next::Record(Record { ns: 5, pid: 7, thread: 8, source: 2, next: 48 }));
 }
 
 #[test]
@@ -85,9 +69,7 @@ fn full_is_full_until_room_is_released() {
     assert!(ring.push(WHO, 1, &[1; 32]) && ring.push(WHO, 2, &[2; 32]));
     assert!(!ring.push(WHO, 3, b""));
     let mut out = Vec::new();
-    let Next::Record(first) = ring.next(0, &mut out) else {
-        panic!("a record")
-    };
+    let Next::Record(first) = ring.next(0, &mut out) else { panic!("a record") };
     assert!(!ring.push(WHO, 3, b""), "taken is not released");
     ring.release(first.next);
     assert!(ring.push(WHO, 3, &[3; 32]));
@@ -126,14 +108,8 @@ fn what_was_reserved_too_much_is_given_back() {
     assert!(ring.push(WHO, 2, b"behind"));
     ring.commit(&slot, 1, 5);
     let mut cursor = 0;
-    let lens: Vec<usize> = std::iter::from_fn(|| take(&ring, &mut cursor))
-        .map(|r| r.1.len())
-        .collect();
-    assert_eq!(
-        lens,
-        [0, 5, 6],
-        "the room behind a record that could not shrink is skipped"
-    );
+    let lens: Vec<usize> = std::iter::from_fn(|| take(&ring, &mut cursor)).map(|r| r.1.len()).collect();
+    assert_eq!(lens, [0, 5, 6], "the room behind a record that could not shrink is skipped");
 }
 
 #[test]
@@ -177,16 +153,10 @@ fn a_producer_that_died_between_reserve_and_commit_is_passed_over() {
     assert!(ring.push(WHO, 3, b"behind"));
     let mut cursor = 0;
     assert_eq!(take(&ring, &mut cursor).map(|r| r.0), Some(1));
-    assert_eq!(
-        (ring.next(cursor, &mut Vec::new()), ring.holder(cursor)),
-        (Next::Open, Some(99))
-    );
+    assert_eq!((ring.next(cursor, &mut Vec::new()), ring.holder(cursor)), (Next::Open, Some(99)));
     let mut out = Vec::new();
     cursor = ring.recover(cursor, 0, &mut out).next;
-    assert_eq!(
-        out, b"",
-        "what a printing process had not committed is nobody's line"
-    );
+    assert_eq!(out, b"", "what a printing process had not committed is nobody's line");
     assert_eq!(take(&ring, &mut cursor), Some((3, b"behind".to_vec())));
 }
 
@@ -195,10 +165,7 @@ fn a_producer_that_died_before_it_said_who_it_is_is_passed_over() {
     let ring = ring(1024);
     assert!(ring.claim(40).is_some());
     assert!(ring.push(WHO, 3, b"behind"));
-    assert_eq!(
-        (ring.next(0, &mut Vec::new()), ring.holder(0)),
-        (Next::Open, None)
-    );
+    assert_eq!((ring.next(0, &mut Vec::new()), ring.holder(0)), (Next::Open, None));
     let mut cursor = ring.recover(0, 0, &mut Vec::new()).next;
     assert_eq!(take(&ring, &mut cursor), Some((3, b"behind".to_vec())));
 }
@@ -254,9 +221,7 @@ fn another_consumer_goes_on_from_the_committed_position() {
     assert!(matches!(ring.next(cursor, &mut Vec::new()), Next::Record(_)));
     let other = Ring::attach(ring.file().try_clone_to_owned().unwrap()).unwrap();
     let mut cursor = other.tail();
-    let got: Vec<u64> = std::iter::from_fn(|| take(&other, &mut cursor))
-        .map(|r| r.0)
-        .collect();
+    let got: Vec<u64> = std::iter::from_fn(|| take(&other, &mut cursor)).map(|r| r.0).collect();
     assert_eq!(got, [2, 3, 4]);
     assert!(ring.push(WHO, 9, b"and on"));
     assert_eq!(take(&other, &mut cursor), Some((9, b"and on".to_vec())));
@@ -288,14 +253,7 @@ fn stalls_are_counted_timed_and_the_longest_kept() {
     ring.count_stall(5);
     ring.count_stall(9);
     ring.count_stall(2);
-    assert_eq!(
-        ring.stalls(),
-        Stalls {
-            count: 3,
-            total_ns: 16,
-            longest_ns: 9
-        }
-    );
+    assert_eq!(ring.stalls(), Stalls { count: 3, total_ns: 16, longest_ns: 9 });
 }
 
 proptest! {

@@ -66,12 +66,7 @@ impl Supervisor<'_> {
         };
         if self.end.signals.len() < KEPT {
             let (signal, sender) = (arrival.signal, arrival.sender);
-            self.end.signals.push(Forwarded {
-                at_ns: now,
-                signal,
-                sender,
-                action: action.to_owned(),
-            });
+            self.end.signals.push(Forwarded { at_ns: now, signal, sender, action: action.to_owned() });
         }
     }
 
@@ -100,42 +95,15 @@ mod tests {
     #[test]
     fn one_breath_is_one_request_and_the_next_is_another() {
         let mut merges = Merges::default();
-        let term = Arrival {
-            signal: signals::TERM,
-            sender: 9,
-        };
+        let term = Arrival { signal: signals::TERM, sender: 9 };
         assert!(!merges.repeats(term, 0));
         assert!(merges.repeats(term, BREATH - 1));
-        assert!(
-            !merges.repeats(Arrival { sender: 8, ..term }, BREATH),
-            "another sender is another request"
-        );
-        assert!(
-            !merges.repeats(
-                Arrival {
-                    signal: signals::INT,
-                    ..term
-                },
-                BREATH
-            ),
-            "so is another signal"
-        );
+        assert!(!merges.repeats(Arrival { sender: 8, ..term }, BREATH), "another sender is another request");
+        assert!(!merges.repeats(Arrival { signal: signals::INT, ..term }, BREATH), "so is another signal");
         assert!(!merges.repeats(term, 3 * BREATH));
-        let usr1 = Arrival {
-            signal: 10,
-            sender: 9,
-        };
-        assert!(
-            !merges.repeats(usr1, 0) && !merges.repeats(usr1, 1),
-            "USR1 counts every time"
-        );
-        let key = Arrival {
-            signal: signals::INT,
-            sender: 0,
-        };
-        assert!(
-            !merges.repeats(key, 0) && !merges.repeats(key, 1),
-            "so does a key"
-        );
+        let usr1 = Arrival { signal: 10, sender: 9 };
+        assert!(!merges.repeats(usr1, 0) && !merges.repeats(usr1, 1), "USR1 counts every time");
+        let key = Arrival { signal: signals::INT, sender: 0 };
+        assert!(!merges.repeats(key, 0) && !merges.repeats(key, 1), "so does a key");
     }
 }

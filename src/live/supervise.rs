@@ -77,27 +77,16 @@ fn start_target(
 ) -> anyhow::Result<Option<Target>> {
     let terminal = shared.terminal.as_ref().filter(|_| shared.hand_over);
     let terminal = terminal.map(std::fs::File::as_fd);
-    let around = Surroundings {
-        stderr: wires.theirs.as_fd(),
-        terminal,
-        mask: shared.mask,
-    };
+    let around = Surroundings { stderr: wires.theirs.as_fd(), terminal, mask: shared.mask };
     match target::start(plan, &around)? {
         Ok(pid) => {
             let pidfd = PidFd::open(pid).context("the target's pidfd")?;
             channel.send(Message::Started(pid));
-            Ok(Some(Target {
-                pid,
-                pidfd,
-                end: None,
-            }))
+            Ok(Some(Target { pid, pidfd, end: None }))
         }
         Err(refusal) => {
             keeper.discard();
-            channel.send(Message::NotStarted {
-                errno: refusal.errno,
-                candidate: refusal.candidate,
-            });
+            channel.send(Message::NotStarted { errno: refusal.errno, candidate: refusal.candidate });
             Ok(None)
         }
     }
@@ -147,13 +136,7 @@ impl Flow {
         let progress = Arc::new(Progress::default());
         let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
         reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
-        Ok(Flow {
-            ours,
-            echo,
-            consumer,
-            progress,
-            reader_done,
-        })
+        Ok(Flow { ours, echo, consumer, progress, reader_done })
     }
 }
 

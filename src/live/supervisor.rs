@@ -111,14 +111,8 @@ impl Supervisor<'_> {
     }
 
     fn next_timer(&self, now: u64) -> Option<u64> {
-        let ending = self
-            .ending
-            .and_then(|e| e.escalation.next_at().map(|at| at.min(now + LOOK_AGAIN)));
-        let deadline = if self.timed_out || self.target.end.is_some() {
-            None
-        } else {
-            self.deadline
-        };
+        let ending = self.ending.and_then(|e| e.escalation.next_at().map(|at| at.min(now + LOOK_AGAIN)));
+        let deadline = if self.timed_out || self.target.end.is_some() { None } else { self.deadline };
         let window = (self.plan.pty && self.shared.terminal.is_some()).then_some(now + WINDOW_LOOK);
         [ending, deadline, window].into_iter().flatten().min()
     }
@@ -137,11 +131,7 @@ impl Supervisor<'_> {
             Some(Action::GiveUp) => self.give_up(),
             None if now.saturating_sub(self.looked_at) >= LOOK_AGAIN && ending.whole_tree => {
                 self.looked_at = now;
-                if ending.escalation.killed() {
-                    self.tree.kill()
-                } else {
-                    self.tree.ask(self.first_signal())
-                }
+                if ending.escalation.killed() { self.tree.kill() } else { self.tree.ask(self.first_signal()) }
             }
             None => {}
         }
@@ -150,11 +140,7 @@ impl Supervisor<'_> {
 
     /// The signal that asks: the user's for a timeout, else TERM.
     fn first_signal(&self) -> i32 {
-        if self.timed_out {
-            self.plan.signal
-        } else {
-            signals::TERM
-        }
+        if self.timed_out { self.plan.signal } else { signals::TERM }
     }
 
     /// Begins an end, or makes one that is under way stricter; the clock of the first one stays.
@@ -206,11 +192,7 @@ impl Supervisor<'_> {
             Change::Exited(_) | Change::Killed(_) => self.target.end = Some((now, change)),
             Change::Stopped(signal) => {
                 // Time goes on while it is stopped; so does the record.
-                self.end.stops.push(Stop {
-                    at_ns: now,
-                    signal,
-                    until_ns: None,
-                });
+                self.end.stops.push(Stop { at_ns: now, signal, until_ns: None });
                 self.front_stopped = true;
                 self.channel.send(Message::Stopped(signal));
             }
@@ -226,11 +208,7 @@ impl Supervisor<'_> {
     /// A front that stopped with the target goes on with it, whoever woke the target.
     pub(super) fn wake_front(&mut self) {
         if std::mem::take(&mut self.front_stopped)
-            && self
-                .tree
-                .proc()
-                .stat(self.shared.front_pid)
-                .is_some_and(|s| s.state == 'T')
+            && self.tree.proc().stat(self.shared.front_pid).is_some_and(|s| s.state == 'T')
         {
             let _ = self.shared.front.signal(signals::CONT);
         }
@@ -261,11 +239,7 @@ impl Supervisor<'_> {
             self.end.left_alone = !members.is_empty();
             return;
         }
-        let grace = if self.front_gone {
-            ORPHAN_GRACE
-        } else {
-            self.plan.kill_after_ns
-        };
+        let grace = if self.front_gone { ORPHAN_GRACE } else { self.plan.kill_after_ns };
         if self.ending.is_none_or(|e| !e.escalation.killed()) {
             self.begin(Ending::begin(Reason::Leftovers, monotonic_ns(), grace));
         }
@@ -276,12 +250,7 @@ impl Supervisor<'_> {
 
     /// In pty mode the target's terminal is as large as the user's.
     fn follow_window(&self) {
-        let Some(size) = self
-            .shared
-            .terminal
-            .as_ref()
-            .and_then(|t| term::window_size(t.as_fd()))
-        else {
+        let Some(size) = self.shared.terminal.as_ref().and_then(|t| term::window_size(t.as_fd())) else {
             return;
         };
         if term::window_size(self.ours.as_fd()) != Some(size) {

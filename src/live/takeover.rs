@@ -33,16 +33,8 @@ pub fn finish(
     ours: &OwnedFd,
     keeper: &mut dyn Keeper,
 ) -> anyhow::Result<Outcome> {
-    let mut end = End {
-        at_ns: monotonic_ns(),
-        status: status::FAILED,
-        ..End::default()
-    };
-    end.exit = Exit {
-        code: None,
-        signal: None,
-        cause: "supervisor-killed".into(),
-    };
+    let mut end = End { at_ns: monotonic_ns(), status: status::FAILED, ..End::default() };
+    end.exit = Exit { code: None, signal: None, cause: "supervisor-killed".into() };
     end_tree(&mut end);
     let saved = shared.ring.saved();
     let log = plan.log.as_ref().and_then(|log| {
@@ -62,11 +54,7 @@ pub fn finish(
     run.pid = target;
     echo.drain(ECHO_PATIENCE);
     end.counters.echo_lost_bytes = echo.lost();
-    let what = if target.is_some() {
-        "the target was ended"
-    } else {
-        "the target may not have been started"
-    };
+    let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
     end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}"));
     run.end = Some(end);
     let made = keeper.finished(&mut run, None);
@@ -93,12 +81,7 @@ fn end_tree(end: &mut End) {
             Children::Quiet => {}
         }
         if monotonic_ns() >= until {
-            end.unkillable = tree
-                .proc()
-                .descendants(process::own_pid())
-                .iter()
-                .map(seen)
-                .collect();
+            end.unkillable = tree.proc().descendants(process::own_pid()).iter().map(seen).collect();
             return;
         }
         tree.kill();

@@ -59,17 +59,11 @@ fn hear(told: OwnedFd, tell: OwnedFd) -> Option<Refusal> {
     let mut text = [0; 8];
     File::from(told).read_exact(&mut text).ok()?;
     let number = |at: usize| i32::from_ne_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
-    Some(Refusal {
-        errno: number(0),
-        candidate: number(4),
-    })
+    Some(Refusal { errno: number(0), candidate: number(4) })
 }
 
 fn become_target(plan: &Plan, around: &Surroundings<'_>, parent: i32) -> Refusal {
-    let failed = |error: std::io::Error| Refusal {
-        errno: error.raw_os_error().unwrap_or(0),
-        candidate: -1,
-    };
+    let failed = |error: std::io::Error| Refusal { errno: error.raw_os_error().unwrap_or(0), candidate: -1 };
     let prepared = process::own_new_group()
         .and_then(|()| process::die_with(parent))
         .and_then(|()| fd::place(around.stderr, 2));
@@ -81,12 +75,7 @@ fn become_target(plan: &Plan, around: &Surroundings<'_>, parent: i32) -> Refusal
         let _ = term::set_foreground(terminal, process::own_pid());
     }
     // What was closed is closed again: the numbers are held by the /dev/null of Rust's runtime.
-    fd::close_inherited(
-        &[0, 1]
-            .into_iter()
-            .filter(|n| startup::was_closed(*n))
-            .collect::<Vec<_>>(),
-    );
+    fd::close_inherited(&[0, 1].into_iter().filter(|n| startup::was_closed(*n)).collect::<Vec<_>>());
     let _ = signal::set_ignored(signals::PIPE, startup::sigpipe_was_ignored());
     let _ = signal::set_ignored(signals::CHLD, startup::sigchld_was_ignored());
     if let Err(error) = around.mask.install() {
@@ -104,16 +93,11 @@ const ENOTDIR: i32 = 20;
 /// without permission is remembered while the search goes on.
 fn execute(plan: &Plan) -> Refusal {
     let arguments: Vec<CString> = plan.command.iter().filter_map(c_string).collect();
-    let mut last = Refusal {
-        errno: ENOENT,
-        candidate: -1,
-    };
+    let mut last = Refusal { errno: ENOENT, candidate: -1 };
     let mut denied = None;
     for (index, file) in plan.candidates.iter().enumerate() {
         let candidate = i32::try_from(index).unwrap_or(-1);
-        let mut errno = process::exec(file, &arguments, &plan.environment)
-            .raw_os_error()
-            .unwrap_or(0);
+        let mut errno = process::exec(file, &arguments, &plan.environment).raw_os_error().unwrap_or(0);
         if errno == ENOEXEC {
             errno = as_script(file, &arguments, &plan.environment);
         }
@@ -130,9 +114,7 @@ fn execute(plan: &Plan) -> Refusal {
 fn as_script(file: &CStr, arguments: &[CString], environment: &[CString]) -> i32 {
     let mut words = vec![c"/bin/sh".to_owned(), file.to_owned()];
     words.extend(arguments.iter().skip(1).cloned());
-    process::exec(c"/bin/sh", &words, environment)
-        .raw_os_error()
-        .unwrap_or(ENOEXEC)
+    process::exec(c"/bin/sh", &words, environment).raw_os_error().unwrap_or(ENOEXEC)
 }
 
 fn c_string(word: &std::ffi::OsString) -> Option<CString> {

@@ -19,11 +19,7 @@ pub struct Tree {
 impl Tree {
     /// Everything below this process.
     pub fn below_us(proc: Proc) -> Self {
-        Tree {
-            proc,
-            root: process::own_pid(),
-            asked: HashSet::new(),
-        }
+        Tree { proc, root: process::own_pid(), asked: HashSet::new() }
     }
 
     /// The `/proc` it is seen through.
@@ -69,11 +65,7 @@ impl Tree {
     /// Through a pidfd, and only when the number still is the process that was seen: no other can be meant.
     fn signal(&self, seen: &Stat, signals: &[i32]) {
         let Ok(pidfd) = PidFd::open(seen.pid) else { return };
-        if self
-            .proc
-            .stat(seen.pid)
-            .is_some_and(|now| now.started == seen.started)
-        {
+        if self.proc.stat(seen.pid).is_some_and(|now| now.started == seen.started) {
             for signal in signals {
                 // It has ended meanwhile, or is not ours to signal: it is named in the report when it stays.
                 let _ = pidfd.signal(*signal);

@@ -52,11 +52,7 @@ fn coverage(subject: &Subject<'_>) -> Value {
     let counted = counters.as_ref();
     let tally = subject.book.map(|book| &book.tally);
     let events = tally.map(|t| {
-        EVENTS
-            .iter()
-            .zip(t.events)
-            .map(|(e, n)| (*e, n))
-            .collect::<std::collections::BTreeMap<_, _>>()
+        EVENTS.iter().zip(t.events).map(|(e, n)| (*e, n)).collect::<std::collections::BTreeMap<_, _>>()
     });
     json!({
         "lines": counted.map(|c| c.lines),

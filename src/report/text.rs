@@ -52,10 +52,7 @@ fn header(page: &mut Page, subject: &Subject<'_>) {
         (Some(commit), name) => format!("{name} {} (commit {commit})", run.tool.version),
         (None, name) => format!("{name} {} (commit unknown)", run.tool.version),
     };
-    page.line(&format!(
-        "{tool}, report {}",
-        printable(subject.source.made.as_bytes())
-    ));
+    page.line(&format!("{tool}, report {}", printable(subject.source.made.as_bytes())));
     if run.tool.name.is_empty() {
         return;
     }
@@ -72,20 +69,10 @@ fn header(page: &mut Page, subject: &Subject<'_>) {
             run.clock.name, run.clock.resolution_ns, run.clock.start_utc
         ),
     );
-    let stamped = if run.stamped == "read" {
-        "at read, when hrx-wrap got the bytes"
-    } else {
-        &run.stamped
-    };
-    page.fact(
-        "stamps",
-        &format!("{stamped}; the target's stderr is a {}", run.stdio),
-    );
+    let stamped = if run.stamped == "read" { "at read, when hrx-wrap got the bytes" } else { &run.stamped };
+    page.fact("stamps", &format!("{stamped}; the target's stderr is a {}", run.stdio));
     let build = subject.book.and_then(|book| book.tally.build.as_deref());
-    page.fact(
-        "build",
-        build.unwrap_or("unknown: the target printed no build line on stderr"),
-    );
+    page.fact("build", build.unwrap_or("unknown: the target printed no build line on stderr"));
     binary(page, run);
 }
 
@@ -98,11 +85,7 @@ fn changed(run: &Run) -> String {
     if !run.changed.args.is_empty() {
         parts.push(format!("appended {}", shell_line(&run.changed.args)));
     }
-    if parts.is_empty() {
-        "nothing".to_owned()
-    } else {
-        parts.join("; ")
-    }
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
 }
 
 fn binary(page: &mut Page, run: &Run) {
@@ -111,15 +94,9 @@ fn binary(page: &mut Page, run: &Run) {
             let build_id = binary.build_id.as_deref().unwrap_or("none");
             page.fact(
                 "binary",
-                &format!(
-                    "{}, {} bytes, build id {build_id}",
-                    binary.path, binary.size_bytes
-                ),
+                &format!("{}, {} bytes, build id {build_id}", binary.path, binary.size_bytes),
             );
-            page.fact(
-                "",
-                &format!("SHA-256 {}", binary.sha256.as_deref().unwrap_or("unknown")),
-            );
+            page.fact("", &format!("SHA-256 {}", binary.sha256.as_deref().unwrap_or("unknown")));
         }
         None => page.fact("binary", "unknown: it is looked at when the run has ended"),
     }
@@ -129,17 +106,10 @@ fn binary(page: &mut Page, run: &Run) {
             Some(false) => "clean",
             None => "not asked whether it is clean",
         };
-        let of = if repository.of == "cwd" {
-            "the working folder"
-        } else {
-            "the binary"
-        };
+        let of = if repository.of == "cwd" { "the working folder" } else { "the binary" };
         page.fact(
             "repository",
-            &format!(
-                "of {of}: {}, commit {}, {state}",
-                repository.path, repository.commit
-            ),
+            &format!("of {of}: {}, commit {}, {state}", repository.path, repository.commit),
         );
     }
 }
@@ -167,35 +137,21 @@ fn ending(page: &mut Page, subject: &Subject<'_>, end: &End) {
             Some(until) => format!("for {}", show(until.saturating_sub(stop.at_ns))),
             None => "until the end".to_owned(),
         };
-        page.fact(
-            "stopped",
-            &format!("by {} at {at}, {until}", signals::name(stop.signal)),
-        );
+        page.fact("stopped", &format!("by {} at {at}, {until}", signals::name(stop.signal)));
     }
     for signal in &end.signals {
         let at = show(signal.at_ns.saturating_sub(run.clock.start_ns));
-        let from = if signal.sender == 0 {
-            "the kernel".to_owned()
-        } else {
-            format!("pid {}", signal.sender)
-        };
+        let from =
+            if signal.sender == 0 { "the kernel".to_owned() } else { format!("pid {}", signal.sender) };
         page.fact(
             "signal",
-            &format!(
-                "{} from {from} at {at}: {}",
-                signals::name(signal.signal),
-                signal.action
-            ),
+            &format!("{} from {from} at {at}: {}", signals::name(signal.signal), signal.action),
         );
     }
     processes(
         page,
         "left over",
-        if end.left_alone {
-            "left alone, as asked"
-        } else {
-            "ended"
-        },
+        if end.left_alone { "left alone, as asked" } else { "ended" },
         &end.leftovers,
     );
     processes(page, "unkillable", "SIGKILL did not end it", &end.unkillable);
@@ -221,13 +177,7 @@ fn ending(page: &mut Page, subject: &Subject<'_>, end: &End) {
 
 fn processes(page: &mut Page, name: &str, what: &str, list: &[Process]) {
     for process in list {
-        page.fact(
-            name,
-            &format!(
-                "pid {} ({}), state {}: {what}",
-                process.pid, process.name, process.state
-            ),
-        );
+        page.fact(name, &format!("pid {} ({}), state {}: {what}", process.pid, process.name, process.state));
     }
 }
 
@@ -259,19 +209,13 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
         let lost = count(c.log_lost_lines, "line");
         page.fact(
             "LOST",
-            &format!(
-                "{lost} ({} bytes of the log): the disk did not take them",
-                c.log_lost_bytes
-            ),
+            &format!("{lost} ({} bytes of the log): the disk did not take them", c.log_lost_bytes),
         );
     }
     if c.echo_lost_bytes > 0 {
         page.fact(
             "not shown",
-            &format!(
-                "{} bytes: the reader of our stderr did not take them",
-                c.echo_lost_bytes
-            ),
+            &format!("{} bytes: the reader of our stderr did not take them", c.echo_lost_bytes),
         );
     }
     if subject.source.torn {
@@ -280,10 +224,7 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
     if subject.source.unstamped > 0 {
         page.fact(
             "unstamped",
-            &format!(
-                "{} without a time, not counted",
-                count(subject.source.unstamped, "line")
-            ),
+            &format!("{} without a time, not counted", count(subject.source.unstamped, "line")),
         );
     }
 }
@@ -291,24 +232,17 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
 fn exit(end: &End, run: &Run) -> String {
     let own = match (end.exit.code, end.exit.signal) {
         (Some(code), _) => format!("the target exited with {code}"),
-        (_, Some(signal)) => format!(
-            "the target was killed by signal {signal} ({})",
-            signals::name(signal)
-        ),
+        (_, Some(signal)) => format!("the target was killed by signal {signal} ({})", signals::name(signal)),
         _ => "the target's own end is unknown".to_owned(),
     };
     let why = match end.exit.cause.as_str() {
         "timeout" => {
-            let after = run
-                .limits
-                .timeout_ns
-                .map_or_else(String::new, |ns| format!(" of {}", show(ns)));
+            let after = run.limits.timeout_ns.map_or_else(String::new, |ns| format!(" of {}", show(ns)));
             format!("; the timeout{after} ended it ({})", run.limits.signal)
         }
-        "killed-after-grace" => format!(
-            "; SIGKILL was needed {} after the first signal",
-            show(run.limits.kill_after_ns)
-        ),
+        "killed-after-grace" => {
+            format!("; SIGKILL was needed {} after the first signal", show(run.limits.kill_after_ns))
+        }
         "hrx-wrap-killed" => "; hrx-wrap was killed".to_owned(),
         "supervisor-killed" => "; hrx-wrap's supervisor was killed".to_owned(),
         "unkillable" => "; it could not be killed".to_owned(),

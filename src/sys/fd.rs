@@ -52,12 +52,7 @@ pub fn send(socket: BorrowedFd<'_>, message: &[u8]) -> io::Result<()> {
 pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of the slice.
     counted(|| unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            into.as_mut_ptr().cast(),
-            into.len(),
-            libc::MSG_DONTWAIT,
-        )
+        libc::recv(socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), libc::MSG_DONTWAIT)
     })
 }
 
@@ -99,11 +94,7 @@ pub fn wait<const N: usize>(
 ) -> io::Result<[Ready; N]> {
     let mut polled = fds.map(|(fd, want)| libc::pollfd {
         fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
-        events: if want == Want::Read {
-            libc::POLLIN
-        } else {
-            libc::POLLOUT
-        },
+        events: if want == Want::Read { libc::POLLIN } else { libc::POLLOUT },
         revents: 0,
     });
     let limit = timeout.map(|ns| libc::timespec {

@@ -11,10 +11,6 @@ pub fn name() -> String {
 pub fn kernel() -> String {
     uname().map_or_else(
         |_| String::new(),
-        |u| {
-            [u.sysname(), u.release(), u.machine()]
-                .map(|s| s.to_string_lossy().into_owned())
-                .join(" ")
-        },
+        |u| [u.sysname(), u.release(), u.machine()].map(|s| s.to_string_lossy().into_owned()).join(" "),
     )
 }

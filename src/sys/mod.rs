@@ -17,11 +17,7 @@ use std::io;
 
 /// The only place where the kernel's −1 becomes an [`io::Error`].
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// As [`check`], for calls that return a count; repeated while a signal interrupts it.

@@ -49,9 +49,7 @@ pub fn own_group() -> i32 {
 
 /// The session of a process; 0 = this one.
 pub fn session(pid: i32) -> Option<i32> {
-    nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid)))
-        .ok()
-        .map(nix::unistd::Pid::as_raw)
+    nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid))).ok().map(nix::unistd::Pid::as_raw)
 }
 
 /// Puts this process into a new group of its own.
@@ -83,20 +81,13 @@ pub fn become_subreaper() -> io::Result<()> {
 /// The parent is gone.
 pub fn die_with(parent: i32) -> io::Result<()> {
     prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
-    if parent_pid() == parent {
-        Ok(())
-    } else {
-        Err(io::Error::other("the parent is gone"))
-    }
+    if parent_pid() == parent { Ok(()) } else { Err(io::Error::other("the parent is gone")) }
 }
 
 /// No core file of this process: not by rlimit, not through a core pattern's pipe.
 pub fn no_core_file() {
     let _ = prctl(libc::PR_SET_DUMPABLE, 0);
-    let none = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: reads one rlimit. Lowering a limit is always allowed.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
 }
@@ -131,13 +122,7 @@ impl PidFd {
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         // SAFETY: no siginfo is given; the rest are integers.
         let result = unsafe {
-            libc::syscall(
-                libc::SYS_pidfd_send_signal,
-                self.0.as_raw_fd(),
-                signal,
-                std::ptr::null::<u8>(),
-                0,
-            )
+            libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, std::ptr::null::<u8>(), 0)
         };
         check(i32::try_from(result).unwrap_or(-1)).map(drop)
     }
@@ -193,12 +178,8 @@ pub fn next_change() -> Children {
     let flags = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     // SAFETY: the kernel writes one siginfo; zeroed memory is a valid one in any case.
-    let (result, info) = unsafe {
-        (
-            libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags),
-            info.assume_init(),
-        )
-    };
+    let (result, info) =
+        unsafe { (libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags), info.assume_init()) };
     if result < 0 {
         return Children::None;
     }
@@ -219,10 +200,7 @@ pub fn next_change() -> Children {
 /// Becomes another program. Returns only to say why not.
 pub fn exec(path: &CStr, arguments: &[CString], environment: &[CString]) -> io::Error {
     let pointers = |list: &[CString]| {
-        list.iter()
-            .map(|s| s.as_ptr())
-            .chain(std::iter::once(std::ptr::null()))
-            .collect::<Vec<_>>()
+        list.iter().map(|s| s.as_ptr()).chain(std::iter::once(std::ptr::null())).collect::<Vec<_>>()
     };
     let (arguments, environment) = (pointers(arguments), pointers(environment));
     // SAFETY: a C string and two null-terminated lists of C strings, all alive through the call.

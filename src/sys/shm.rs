@@ -60,14 +60,7 @@ impl Shared {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh shared mapping of the whole file at an address of the kernel's choice.
         let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                words * 8,
-                protection,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
+            libc::mmap(std::ptr::null_mut(), words * 8, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -97,12 +90,7 @@ impl Shared {
         let first = len.min(window.len - offset);
         let base = self.base.as_ptr().cast::<u8>();
         // SAFETY: both stay inside the mapping: the window does, and the offset and the lengths stay in the window.
-        unsafe {
-            [
-                (base.add(window.start + offset), first),
-                (base.add(window.start), len - first),
-            ]
-        }
+        unsafe { [(base.add(window.start + offset), first), (base.add(window.start), len - first)] }
     }
 
     /// Copies bytes into the window from position `at` on, around its end.
@@ -140,10 +128,8 @@ impl Shared {
     /// # Errors
     /// The kernel's.
     pub fn read_from(&self, fd: BorrowedFd<'_>, window: Window, at: u64, len: usize) -> io::Result<usize> {
-        let parts = self.stretches(window, at, len).map(|(to, n)| libc::iovec {
-            iov_base: to.cast(),
-            iov_len: n,
-        });
+        let parts =
+            self.stretches(window, at, len).map(|(to, n)| libc::iovec { iov_base: to.cast(), iov_len: n });
         // SAFETY: both ranges lie in the mapping, and the caller reserved them.
         counted(|| unsafe { libc::readv(fd.as_raw_fd(), parts.as_ptr(), 2) })
     }

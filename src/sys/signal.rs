@@ -12,9 +12,7 @@ pub struct Set(libc::sigset_t);
 
 impl std::fmt::Debug for Set {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set()
-            .entries((1..=64).filter(|n| self.contains(*n)))
-            .finish()
+        f.debug_set().entries((1..=64).filter(|n| self.contains(*n))).finish()
     }
 }
 
@@ -69,11 +67,7 @@ fn change_mask(how: libc::c_int, set: &Set) -> io::Result<Set> {
     let mut old = Set::of([]);
     // SAFETY: both pointers are to initialised sets that live through the call.
     let error = unsafe { libc::pthread_sigmask(how, &raw const set.0, &raw mut old.0) };
-    if error == 0 {
-        Ok(old)
-    } else {
-        Err(io::Error::from_raw_os_error(error))
-    }
+    if error == 0 { Ok(old) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// Whether a signal's disposition is "ignore".
@@ -139,10 +133,7 @@ impl Inbox {
         // Only these codes carry a sender (`man 2 sigaction`): a process by kill, sigqueue or tgkill.
         let by_process = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.ssi_code);
         let sender = if by_process { info.ssi_pid.cast_signed() } else { 0 };
-        Some(Arrival {
-            signal: info.ssi_signo.cast_signed(),
-            sender,
-        })
+        Some(Arrival { signal: info.ssi_signo.cast_signed(), sender })
     }
 }
 

@@ -10,12 +10,7 @@ use super::check;
 
 /// The controlling terminal, if there is one.
 pub fn controlling() -> Option<File> {
-    File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NOCTTY)
-        .open("/dev/tty")
-        .ok()
+    File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open("/dev/tty").ok()
 }
 
 /// Whether the descriptor is a terminal.
@@ -56,19 +51,10 @@ pub fn window_size(terminal: BorrowedFd<'_>) -> Option<WindowSize> {
     let mut size = MaybeUninit::<libc::winsize>::zeroed();
     // SAFETY: TIOCGWINSZ writes one winsize; zeroed memory is a valid one in any case.
     let size = unsafe {
-        check(libc::ioctl(
-            terminal.as_raw_fd(),
-            libc::TIOCGWINSZ,
-            size.as_mut_ptr(),
-        ))
-        .ok()?;
+        check(libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, size.as_mut_ptr())).ok()?;
         size.assume_init()
     };
-    Some(WindowSize {
-        rows: size.ws_row,
-        columns: size.ws_col,
-        pixels: (size.ws_xpixel, size.ws_ypixel),
-    })
+    Some(WindowSize { rows: size.ws_row, columns: size.ws_col, pixels: (size.ws_xpixel, size.ws_ypixel) })
 }
 
 /// Sets the size of a terminal's window.
@@ -126,12 +112,6 @@ fn open_follower(leader: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// No output processing: LF stays LF.
 fn raw_output(terminal: BorrowedFd<'_>) -> io::Result<()> {
     let mut settings = nix::sys::termios::tcgetattr(terminal)?;
-    settings
-        .output_flags
-        .remove(nix::sys::termios::OutputFlags::OPOST);
-    Ok(nix::sys::termios::tcsetattr(
-        terminal,
-        nix::sys::termios::SetArg::TCSANOW,
-        &settings,
-    )?)
+    settings.output_flags.remove(nix::sys::termios::OutputFlags::OPOST);
+    Ok(nix::sys::termios::tcsetattr(terminal, nix::sys::termios::SetArg::TCSANOW, &settings)?)
 }

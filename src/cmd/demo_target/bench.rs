@@ -111,10 +111,7 @@ fn run_test(
     if !work.no_load {
         load::context_end(&mut backend.lines.out);
     }
-    Ok(Row {
-        test: test.name,
-        rate: rate * f64::from(test.tokens),
-    })
+    Ok(Row { test: test.name, rate: rate * f64::from(test.tokens) })
 }
 
 /// Runs a test's program as often as it asks. Returns runs a second.

@@ -28,12 +28,7 @@ impl Kernel {
 }
 
 const fn loom(name: &'static str, bindings: u32, device_us: u64) -> Kernel {
-    Kernel {
-        family: "loom_libs",
-        name,
-        bindings,
-        device_us,
-    }
+    Kernel { family: "loom_libs", name, bindings, device_us }
 }
 
 /// Token embedding.

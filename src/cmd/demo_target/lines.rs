@@ -23,13 +23,7 @@ pub struct Lines<S> {
 impl<S: Stderr> Lines<S> {
     /// Lines to `out`.
     pub fn new(out: S, own_clock: bool, garble_every: u64) -> Self {
-        Self {
-            out,
-            own_clock,
-            garble_every,
-            begun: 0,
-            text: Vec::with_capacity(256),
-        }
+        Self { out, own_clock, garble_every, begun: 0, text: Vec::with_capacity(256) }
     }
 
     /// `hrx debug serial: <event> phase=<phase>[ <detail>]`.
@@ -53,16 +47,12 @@ impl<S: Stderr> Lines<S> {
     /// The first print alone. Returns the time before it if lines carry one.
     pub fn head(&mut self, event: &str, phase: &str) -> Option<u64> {
         self.text.clear();
-        write_text(
-            &mut self.text,
-            format_args!("hrx debug serial: {event} phase={phase}"),
-        );
+        write_text(&mut self.text, format_args!("hrx debug serial: {event} phase={phase}"));
         let clock = self.own_clock.then(monotonic_ns);
         self.out.print(&self.text);
         self.begun += 1;
         if self.garble_every > 0 && self.begun.is_multiple_of(self.garble_every) {
-            self.out
-                .print(garble::line(self.begun / self.garble_every).as_bytes());
+            self.out.print(garble::line(self.begun / self.garble_every).as_bytes());
         }
         clock
     }
@@ -87,15 +77,7 @@ mod tests {
         let head = "hrx debug serial: sync-end phase=command-pre-dispatch";
         assert_eq!(
             lines.out.0,
-            [
-                "hrx debug serial: begin phase=command-list",
-                " list=main",
-                "\n",
-                "",
-                head,
-                "\n",
-                ""
-            ]
+            ["hrx debug serial: begin phase=command-list", " list=main", "\n", "", head, "\n", ""]
         );
     }
 
@@ -116,10 +98,7 @@ mod tests {
         let mut lines = Lines::new(Prints::default(), false, 2);
         lines.line("begin", "a", b"x=1");
         lines.line("begin", "b", b"x=2");
-        assert_eq!(
-            lines.out.0[..4],
-            ["hrx debug serial: begin phase=a", " x=1", "\n", ""]
-        );
+        assert_eq!(lines.out.0[..4], ["hrx debug serial: begin phase=a", " x=1", "\n", ""]);
         assert_eq!(lines.out.0[4], "hrx debug serial: begin phase=b");
         assert_eq!(lines.out.0[5], garble::line(1));
         assert_eq!(lines.out.0[6..], [" x=2", "\n", ""]);

@@ -152,20 +152,14 @@ pub fn model(out: &mut impl Stderr, load_ms: u64) {
     line(out, &format!("build: {BUILD}, a pretended target of hrx-wrap\n"));
     lines(out, MODEL);
     for layer in 0..=LAYERS {
-        line(
-            out,
-            &format!("load_tensors: layer {layer:3} assigned to device HRX0, is_swa = 0\n"),
-        );
+        line(out, &format!("load_tensors: layer {layer:3} assigned to device HRX0, is_swa = 0\n"));
     }
     for tensor in ["token_embd", "output_norm", "output"] {
         line(out, &format!("create_tensor: loading tensor {tensor}.weight\n"));
     }
     for layer in 0..LAYERS {
         for tensor in TENSORS {
-            line(
-                out,
-                &format!("create_tensor: loading tensor blk.{layer}.{tensor}.weight\n"),
-            );
+            line(out, &format!("create_tensor: loading tensor blk.{layer}.{tensor}.weight\n"));
         }
     }
     lines(out, BUFFERS);
@@ -228,16 +222,8 @@ mod tests {
     fn each_line_and_each_dot_is_a_print() {
         let prints = prints(|out| model(out, 0));
         assert_eq!(prints.iter().filter(|p| *p == ".").count(), 88);
-        assert!(
-            prints
-                .iter()
-                .all(|p| *p == "." || (p.ends_with('\n') && p.lines().count() == 1))
-        );
-        assert!(
-            prints
-                .concat()
-                .contains("load_tensors:         HRX0 model buffer size =  2375.91 MiB\n")
-        );
+        assert!(prints.iter().all(|p| *p == "." || (p.ends_with('\n') && p.lines().count() == 1)));
+        assert!(prints.concat().contains("load_tensors:         HRX0 model buffer size =  2375.91 MiB\n"));
         assert!(prints[0].starts_with("build: "));
     }
 

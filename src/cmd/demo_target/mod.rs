@@ -46,10 +46,7 @@ pub fn run(args: &Args) -> Result<u8> {
     if args.signals.count_signals || args.signals.ready {
         say("ready")?;
     }
-    let garble = args
-        .trouble
-        .garble
-        .then(|| garble::Garble::start(args.trouble.seed));
+    let garble = args.trouble.garble.then(|| garble::Garble::start(args.trouble.seed));
     let worked = work(args, &counter)?;
     if let Some(garble) = garble {
         garble.stop();

@@ -15,12 +15,7 @@ const LAST: u64 = 7958;
 /// The lines before a graph's first run: one a weight, of which a prompt's graph packs the first alone.
 pub fn prepare(out: &mut impl Stderr, decodes: bool) {
     for weights in 1..=if decodes { WEIGHTS } else { 1 } {
-        resident(
-            out,
-            "",
-            FIRST + (LAST - FIRST) * (weights - 1) / (WEIGHTS - 1),
-            weights,
-        );
+        resident(out, "", FIRST + (LAST - FIRST) * (weights - 1) / (WEIGHTS - 1), weights);
     }
 }
 
@@ -47,10 +42,7 @@ mod tests {
         evict(&mut out);
         assert_eq!(out.0.len(), 39);
         assert_eq!(out.0[0], "HRX host weight cache: resident=304.3 MiB weights=1\n");
-        assert_eq!(
-            out.0[37],
-            "HRX host weight cache: resident=795.8 MiB weights=38\n"
-        );
+        assert_eq!(out.0[37], "HRX host weight cache: resident=795.8 MiB weights=38\n");
         assert!(out.0[38].ends_with(" resident=512.0 MiB weights=16\n"));
     }
 }

@@ -66,13 +66,7 @@ const BEFORE: [&str; 10] = [
 impl<S: Stderr> Backend<S> {
     /// A backend that has done nothing yet.
     pub fn new(lines: Lines<S>, switches: Switches, timing: Timing, trouble: &Trouble) -> Self {
-        Self {
-            lines,
-            switches,
-            timing,
-            trouble: trouble.clone(),
-            dispatches: 0,
-        }
+        Self { lines, switches, timing, trouble: trouble.clone(), dispatches: 0 }
     }
 
     /// Runs a program as a first run does, with kernels to compile, and goes back to the usual times.
@@ -89,10 +83,7 @@ impl<S: Stderr> Backend<S> {
         if !self.switches.serial {
             return self.replay(program);
         }
-        let short = format!(
-            "main_commands={} init_commands={}",
-            program.commands, program.init_commands
-        );
+        let short = format!("main_commands={} init_commands={}", program.commands, program.init_commands);
         let full = format!("{short} transient_arena={}", program.transient_arena);
         self.lines.line("begin", "command-program", full.as_bytes());
         for phase in BEFORE {
@@ -131,10 +122,7 @@ impl<S: Stderr> Backend<S> {
         kernel: impl Fn(usize) -> &'static Kernel,
     ) -> Result<(), Failed> {
         let traced = self.switches.traces_program(program.commands);
-        let detail = format!(
-            "list={list} list_commands={commands} main_commands={}",
-            program.commands
-        );
+        let detail = format!("list={list} list_commands={commands} main_commands={}", program.commands);
         if traced {
             self.lines.line("begin", "command-list", detail.as_bytes());
         }
@@ -190,10 +178,7 @@ impl<S: Stderr> Backend<S> {
     /// What llama.cpp's logger prints for a wait that fails.
     fn sync_failed(&mut self, phase: &str, detail: &[u8]) {
         let mut text = Vec::new();
-        write_text(
-            &mut text,
-            format_args!("HRX debug serial sync failed phase={phase} "),
-        );
+        write_text(&mut text, format_args!("HRX debug serial sync failed phase={phase} "));
         text.extend_from_slice(detail);
         text.extend_from_slice(b": device lost\n");
         self.lines.out.print(&text);

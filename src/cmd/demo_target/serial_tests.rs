@@ -16,13 +16,7 @@ struct Cli {
 }
 
 fn program(commands: usize) -> Program {
-    Program {
-        sequence: &DECODE,
-        commands,
-        init_commands: 0,
-        transient_arena: 4096,
-        uploads: &[(3, 4)],
-    }
+    Program { sequence: &DECODE, commands, init_commands: 0, transient_arena: 4096, uploads: &[(3, 4)] }
 }
 
 /// The prints of one run of a program of so many commands.
@@ -31,16 +25,9 @@ fn prints(
     environment: &[(&str, &str)],
     commands: usize,
 ) -> (Vec<String>, Result<(), Failed>) {
-    let line = ["demo-target", "--device-us=0", "--launch-us=0"]
-        .iter()
-        .chain(options);
+    let line = ["demo-target", "--device-us=0", "--launch-us=0"].iter().chain(options);
     let args = Cli::parse_from(line).args;
-    let lookup = |name: &str| {
-        environment
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map(|(_, v)| OsString::from(v))
-    };
+    let lookup = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
     let switches = Switches::read(args.work.serial, lookup);
     let lines = Lines::new(Prints::default(), false, 0);
     let mut backend = Backend::new(lines, switches, Timing::new(&args.work), &args.trouble);
@@ -71,13 +58,7 @@ hrx debug serial: end phase=command-program main_commands=2 init_commands=0 tran
 fn the_last_dispatch_and_the_end_of_a_program() {
     let (prints, result) = prints(&["--serial=on"], &[], 2);
     assert_eq!(result, Ok(()));
-    assert!(
-        prints
-            .concat()
-            .ends_with(&DISPATCH.replace("ID", "5337847305324508356")),
-        "{}",
-        prints.concat()
-    );
+    assert!(prints.concat().ends_with(&DISPATCH.replace("ID", "5337847305324508356")), "{}", prints.concat());
     // Each line is three prints and a flush.
     let lines: Vec<&[String]> = prints.chunks(4).collect();
     assert!(
@@ -93,11 +74,7 @@ fn the_phases_of_a_program_in_order() {
     let heads: Vec<String> = text
         .lines()
         .filter(|l| !l.contains("sync-end") && !l.contains("command-pre") && !l.contains("command-post"))
-        .map(|l| {
-            l.strip_prefix("hrx debug serial: ")
-                .unwrap()
-                .replace("phase=", "")
-        })
+        .map(|l| l.strip_prefix("hrx debug serial: ").unwrap().replace("phase=", ""))
         .map(|l| l.split(' ').take(2).collect::<Vec<_>>().join(" "))
         .collect();
     let before = BEFORE.map(|phase| format!("sync-begin {phase}"));
@@ -125,26 +102,17 @@ fn the_phases_of_a_program_in_order() {
 
 #[test]
 fn off_is_silent() {
-    assert_eq!(
-        text(&["--serial=off"], &[("GGML_HRX_DEBUG_SERIAL_EXECUTION", "1")], 3),
-        ""
-    );
+    assert_eq!(text(&["--serial=off"], &[("GGML_HRX_DEBUG_SERIAL_EXECUTION", "1")], 3), "");
     assert_eq!(text(&[], &[("GGML_HRX_DEBUG_SERIAL_EXECUTION", "0")], 3), "");
     assert_ne!(text(&[], &[("GGML_HRX_DEBUG_SERIAL_EXECUTION", "false")], 3), "");
 }
 
 #[test]
 fn commands_outside_the_range_keep_their_waits_without_detail() {
-    let range = [
-        ("GGML_HRX_DEBUG_SERIAL_START_COMMAND", "1"),
-        ("GGML_HRX_DEBUG_SERIAL_END_COMMAND", "2"),
-    ];
+    let range = [("GGML_HRX_DEBUG_SERIAL_START_COMMAND", "1"), ("GGML_HRX_DEBUG_SERIAL_END_COMMAND", "2")];
     let text = text(&["--serial=on"], &range, 5);
-    let count = |what: &str| {
-        text.lines()
-            .filter(|l| *l == what || l.starts_with(&format!("{what} ")))
-            .count()
-    };
+    let count =
+        |what: &str| text.lines().filter(|l| *l == what || l.starts_with(&format!("{what} "))).count();
     assert_eq!(count("hrx debug serial: begin phase=command-dispatch"), 2);
     assert_eq!(count("hrx debug serial: sync-end phase=command-post-dispatch"), 5);
     let bare = "hrx debug serial: sync-end phase=command-post-dispatch";
@@ -179,11 +147,7 @@ fn a_failed_wait_ends_the_program_as_failed() {
 
 #[test]
 fn serial_mode_names() {
-    for (name, mode) in [
-        ("on", SerialMode::On),
-        ("off", SerialMode::Off),
-        ("env", SerialMode::Env),
-    ] {
+    for (name, mode) in [("on", SerialMode::On), ("off", SerialMode::Off), ("env", SerialMode::Env)] {
         let args = Cli::parse_from(["demo-target", "--serial", name]).args;
         assert_eq!(args.work.serial, mode);
     }

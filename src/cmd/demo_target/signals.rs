@@ -45,10 +45,7 @@ impl Counter {
         };
         let builder = thread::Builder::new().name("count-signals".to_owned());
         builder.spawn(count).context("cannot start a thread")?;
-        Ok(Self {
-            enough,
-            done: Some(done),
-        })
+        Ok(Self { enough, done: Some(done) })
     }
 
     /// Enough signals came: the work is to stop.

@@ -66,9 +66,7 @@ fn c_number(text: &[u8]) -> u64 {
     };
     let mut value: u64 = 0;
     for digit in digits.iter().map_while(|b| char::from(*b).to_digit(radix)) {
-        let next = value
-            .checked_mul(u64::from(radix))
-            .and_then(|v| v.checked_add(u64::from(digit)));
+        let next = value.checked_mul(u64::from(radix)).and_then(|v| v.checked_add(u64::from(digit)));
         let Some(next) = next else { return u64::MAX };
         value = next;
     }
@@ -81,30 +79,18 @@ mod tests {
 
     fn read(pairs: &[(&str, &str)]) -> Switches {
         Switches::read(SerialMode::Env, |name| {
-            pairs
-                .iter()
-                .find(|(n, _)| *n == name)
-                .map(|(_, v)| OsString::from(v))
+            pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v))
         })
     }
 
     #[test]
     fn a_flag_is_on_for_anything_but_empty_and_exactly_0() {
-        for (value, on) in [
-            ("", false),
-            ("0", false),
-            ("1", true),
-            ("false", true),
-            ("00", true),
-            (" 0", true),
-        ] {
+        for (value, on) in
+            [("", false), ("0", false), ("1", true), ("false", true), ("00", true), (" 0", true)]
+        {
             let got = read(&[("GGML_HRX_DEBUG_SERIAL_EXECUTION", value)]);
             assert_eq!(got.serial, on, "{value:?}");
-            assert_eq!(
-                read(&[("GGML_HRX_HOST_WEIGHT_TRACE", value)]).host_weights,
-                on,
-                "{value:?}"
-            );
+            assert_eq!(read(&[("GGML_HRX_HOST_WEIGHT_TRACE", value)]).host_weights, on, "{value:?}");
         }
         assert!(!read(&[]).serial);
     }

@@ -47,10 +47,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let mut out = Vec::new();
-        let row = Row {
-            test: "tg16".to_owned(),
-            rate: 73.254,
-        };
+        let row = Row { test: "tg16".to_owned(), rate: 73.254 };
         write(&mut out, &[row]).unwrap();
         let text = String::from_utf8(out).unwrap();
         let widths: Vec<usize> = text.lines().take(3).map(|l| l.chars().count()).collect();

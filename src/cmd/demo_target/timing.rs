@@ -38,10 +38,7 @@ impl Timing {
 
     /// With the launches of a first run.
     pub fn compiling(self) -> Self {
-        Self {
-            launch_ns: self.launch_ns.saturating_mul(COMPILE_FACTOR),
-            ..self
-        }
+        Self { launch_ns: self.launch_ns.saturating_mul(COMPILE_FACTOR), ..self }
     }
 
     /// How long a kernel keeps the device, ns.
@@ -103,12 +100,7 @@ mod tests {
     use super::*;
 
     fn timing(device_ns: Option<u64>, scale: f64) -> Timing {
-        Timing {
-            device_ns,
-            scale,
-            launch_ns: 0,
-            spin: false,
-        }
+        Timing { device_ns, scale, launch_ns: 0, spin: false }
     }
 
     #[test]
@@ -123,10 +115,7 @@ mod tests {
     fn a_wait_is_never_short() {
         for spin in [false, true] {
             let start = monotonic_ns();
-            let timing = Timing {
-                spin,
-                ..timing(None, 1.0)
-            };
+            let timing = Timing { spin, ..timing(None, 1.0) };
             timing.wait(timing.launch(300_000));
             assert!(monotonic_ns() - start >= 300_000);
         }

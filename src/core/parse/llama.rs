@@ -13,11 +13,7 @@ pub fn build_line(line: &[u8]) -> Option<&[u8]> {
     }
     let text = line[at..].trim_ascii_end();
     let rest = text[b"build".len()..].trim_ascii_start();
-    let rest = rest
-        .strip_prefix(b":")
-        .or_else(|| rest.strip_prefix(b"="))
-        .unwrap_or(rest)
-        .trim_ascii_start();
+    let rest = rest.strip_prefix(b":").or_else(|| rest.strip_prefix(b"=")).unwrap_or(rest).trim_ascii_start();
     let word = rest.iter().position(|b| *b == b' ').filter(|n| *n > 0)?;
     let (first, after) = (&rest[..word], rest[word + 1..].strip_prefix(b"(")?);
     let close = after.iter().position(|b| *b == b')')?;

@@ -22,14 +22,7 @@ pub struct Serial<'a> {
 pub fn find(line: &[u8]) -> Option<Option<Serial<'_>>> {
     let at = memmem::find(line, MARK)?;
     let before = &line[..at];
-    Some(
-        head(&line[at + MARK.len()..]).map(|(event, phase, detail)| Serial {
-            event,
-            phase,
-            detail,
-            before,
-        }),
-    )
+    Some(head(&line[at + MARK.len()..]).map(|(event, phase, detail)| Serial { event, phase, detail, before }))
 }
 
 /// Splits `<event> phase=<phase>[ <detail>]`.
@@ -56,9 +49,7 @@ mod tests {
         assert_eq!(got.phase, b"command-post-dispatch");
         assert_eq!(got.detail, b"list=main index=3");
         assert_eq!(got.before, b"\x1b[0m0.01.2 I ");
-        let bare = find(b"hrx debug serial: begin phase=command-list")
-            .unwrap()
-            .unwrap();
+        let bare = find(b"hrx debug serial: begin phase=command-list").unwrap().unwrap();
         assert_eq!((bare.event, bare.detail), (&b"begin"[..], &b""[..]));
     }
 

@@ -1,0 +1,123 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_hrx_wrap_global_optspecs
+    string join \n o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+end
+
+function __fish_hrx_wrap_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_hrx_wrap_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_hrx_wrap_using_subcommand
+    set -l cmd (__fish_hrx_wrap_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l signal -d 'The signal that a timeout sends first' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l stdio -d 'What the target\'s stderr is' -r -f -a "pipe\t'A pipe'
+pty\t'A terminal of its own, with raw output'
+auto\t'A terminal when our stderr is one, else a pipe'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
+all\t'Everything'
+none\t'Nothing'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for the run, kept in run.json' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l env -d 'Set a variable for the target; may be given again' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s V -l version -d 'Print version'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "run" -d 'Supervise one command'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "parse" -d 'The same report from what a run left: a run folder, a kept trace, or `-` for standard input'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo" -d 'A built-in target, no GPU or model needed: every report from one command'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "self-test" -d 'Checks this installed program without a device, in seconds'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo-target" -d 'The built-in target of the demo'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l signal -d 'The signal that a timeout sends first' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l stdio -d 'What the target\'s stderr is' -r -f -a "pipe\t'A pipe'
+pty\t'A terminal of its own, with raw output'
+auto\t'A terminal when our stderr is one, else a pipe'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
+all\t'Everything'
+none\t'Nothing'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A name for the run, kept in run.json' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l env -d 'Set a variable for the target; may be given again' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l report -d 'The text report goes to this file instead of stdout' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l json -d 'The report as JSON in this file (- = stdout, then without the text)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s o -l out -d 'Keep the run in this folder; a new one in the temporary folder when left out' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -l tokens -d 'Decode tokens that the built-in target makes' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand self-test" -s h -l help -d 'Print help'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l tokens -d 'Tokens to decode, one command program each' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l commands -d 'Commands of the decode program' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l prefill-commands -d 'Commands of the prefill program; 0 = no prefill' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l init-commands -d 'Commands of the init list of every program' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l serial -d 'Write the serial trace: always, never, or as the environment says' -r -f -a "on\t'Always'
+off\t'Never'
+env\t'When `GGML_HRX_DEBUG_SERIAL_EXECUTION` says so'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l scale -d 'Multiply every device time' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l device-us -d 'Every kernel takes N µs on the device; 0 = no wait at all' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l launch-us -d 'A launch takes N µs on the host' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l load-ms -d 'Loading the model takes N ms' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l lines -d 'Write N numbered lines as fast as possible, one write each' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l line-bytes -d 'Bytes of such a line, newline included' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l numbered -d 'Write N short numbered lines, one write each' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l every-us -d 'One such line every N µs; 0 = flat out' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l numbered-log -d 'Append each number to FILE once its line is written' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l die-in-dispatch -d 'Die in the K-th dispatch of the run, counted from 1' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l die-at -d 'Where in that dispatch; without the serial trace always on the device' -r -f -a "launch\t'After the line that begins the dispatch: it is being launched'
+device\t'Half of the device\'s time after the launch, while the target waits for it'
+line\t'Inside the line that ends the launch: its head is out and its newline is not'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l die-signal -d 'The signal to die of (default KILL); without --die-in-dispatch: at the end of the run' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l fail-sync -d 'Fail the device wait of the K-th dispatch, counted from 1, and exit with 1' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l garble-every -d 'Put a logger line inside every K-th trace line, between its first and its second write' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l seed -d 'Seed of the random moments' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l long-line -d 'Write a line of N bytes at the end' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l sleep-ms -d 'Sleep N ms at the end' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l exit-code -d 'Exit status' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l fork -d 'Start N processes that print a line and sleep' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l grandchild-ms -d 'How long they live, ms' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l grandchild -d 'Be the grandchild of this number' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l exit-after-signals -d 'Exit once N signals came, and not before unless --sleep-ms is over' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l warm-up -d 'Run each program once more before it is measured, with slow launches, as a first run compiles'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l spin -d 'Wait for the device by spinning alone, so that the known times are exact'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l no-load -d 'Print no load lines'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l garble -d 'A second thread writes logger lines straight to stderr at random moments'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l own-clock -d 'End each trace line and each short numbered line with ` clock=<CLOCK_MONOTONIC ns>`, read just before its first write'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l nul -d 'Write a line with a NUL byte at the end'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l no-newline -d 'Write a last line without a newline'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l setsid -d 'Give each of them a session of its own'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l hold -d 'Start a silent process that keeps stderr open and outlives the target'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l silent -d 'As a grandchild: print nothing'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l ignore-term -d 'Ignore SIGTERM'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l ignore-int -d 'Ignore SIGINT'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l ready -d 'Print `ready` on stdout once everything is set up and before the work'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l count-signals -d 'Catch signals and print `signal NAME count K` on stdout for each; prints `ready` first'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -s h -l help -d 'Print help (see more with \'--help\')'

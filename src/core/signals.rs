@@ -44,8 +44,12 @@ const fn ending(number: i32, name: &'static str) -> Signal {
 pub const HUP: i32 = 1;
 /// Interrupt.
 pub const INT: i32 = 2;
+/// Bus error.
+pub const BUS: i32 = 7;
 /// Kill.
 pub const KILL: i32 = 9;
+/// Segmentation fault.
+pub const SEGV: i32 = 11;
 /// Broken pipe.
 pub const PIPE: i32 = 13;
 /// Terminate.

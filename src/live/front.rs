@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use crate::core::signals;
 use crate::live::channel::{Channel, Message};
 use crate::live::plan::{Keeper, Plan, Verdict, status};
+use crate::live::proc::Proc;
 use crate::live::ring::{DEFAULT_CAPACITY, Ring};
 use crate::live::target::Refusal;
 use crate::live::wires::Wires;
@@ -20,7 +21,7 @@ use crate::live::{supervise, takeover};
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
 use crate::sys::process::{self, Children, Forked, PidFd};
-use crate::sys::signal::{Arrival, Inbox, Set, raise_default, set_ignored};
+use crate::sys::signal::{Arrival, Inbox, Set, is_ignored, raise_default, set_ignored};
 use crate::sys::{startup, term};
 
 /// What both processes have from before their fork.
@@ -38,6 +39,8 @@ pub struct Shared {
     pub hand_over: bool,
     /// The caller's signal mask.
     pub mask: Set,
+    /// Children that this process had before (a shell that became us): no business of ours.
+    pub others: Vec<i32>,
 }
 
 /// How a run ended for the front.
@@ -56,6 +59,7 @@ pub enum Outcome {
 pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
     let taken = Set::of(signals::taken());
     let mask = taken.block().context("blocking signals")?;
+    plain_faults().context("fault signals")?;
     // An ignored SIGCHLD would reap the supervisor behind our back.
     set_ignored(signals::CHLD, false).context("SIGCHLD")?;
     process::become_subreaper().context("subreaper")?;
@@ -68,6 +72,11 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
         hand_over: owns(terminal.as_ref()) && !in_pipeline(),
         terminal,
         mask,
+        others: if process::has_children() {
+            Proc::default().children(process::own_pid())
+        } else {
+            Vec::new()
+        },
     };
     let wires = Wires::open(plan.pty, shared.terminal.as_ref()).context("the target's stderr")?;
     let (channel, theirs) = Channel::pair().context("a socket pair")?;
@@ -84,6 +93,17 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
                 .run(&wires.ours, keeper)
         }
     }
+}
+
+/// Rust's runtime catches SEGV and BUS to tell a stack overflow, and lets the first one that another process sends pass
+/// without effect. Sent to us they have their default action, as every signal that is not handed on.
+fn plain_faults() -> std::io::Result<()> {
+    for signal in [signals::SEGV, signals::BUS] {
+        if !is_ignored(signal) {
+            set_ignored(signal, false)?;
+        }
+    }
+    Ok(())
 }
 
 /// The ring of a run.

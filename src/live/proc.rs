@@ -45,6 +45,11 @@ impl Proc {
         all.into_iter().filter(|s| descends(&parents, s.pid, ancestor)).collect()
     }
 
+    /// The children of a process.
+    pub fn children(&self, parent: i32) -> Vec<i32> {
+        self.all().into_iter().filter(|s| s.parent == parent).map(|s| s.pid).collect()
+    }
+
     /// Whether a process is below another, by the chain of parents as it is now.
     pub fn is_below(&self, mut pid: i32, ancestor: i32) -> bool {
         // Chains are short; the bound is for a /proc that changes under our feet.

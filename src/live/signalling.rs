@@ -23,6 +23,11 @@ const KEPT: usize = 200;
 pub struct Merges(HashMap<i32, (i32, u64)>);
 
 impl Merges {
+    /// Something happened that makes the next arrival of this signal a new request.
+    pub(super) fn forget(&mut self, signal: i32) {
+        self.0.remove(&signal);
+    }
+
     /// Whether this arrival repeats the last one.
     fn repeats(&mut self, arrival: Arrival, now: u64) -> bool {
         let merges = signals::lookup(arrival.signal).is_some_and(|s| s.merges);
@@ -101,6 +106,10 @@ mod tests {
         assert!(!merges.repeats(Arrival { sender: 8, ..term }, BREATH), "another sender is another request");
         assert!(!merges.repeats(Arrival { signal: signals::INT, ..term }, BREATH), "so is another signal");
         assert!(!merges.repeats(term, 3 * BREATH));
+        let cont = Arrival { signal: signals::CONT, sender: 9 };
+        assert!(!merges.repeats(cont, 0) && merges.repeats(cont, 1));
+        merges.forget(signals::CONT);
+        assert!(!merges.repeats(cont, 2), "a stop came between");
         let usr1 = Arrival { signal: 10, sender: 9 };
         assert!(!merges.repeats(usr1, 0) && !merges.repeats(usr1, 1), "USR1 counts every time");
         let key = Arrival { signal: signals::INT, sender: 0 };

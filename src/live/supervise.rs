@@ -168,7 +168,7 @@ impl<'a> Supervisor<'a> {
             inbox,
             front_gone: false,
             front_stopped: false,
-            tree: Tree::below_us(Proc::default()),
+            tree: Tree::below_us(Proc::default(), Vec::new()),
             target,
             ending: None,
             gave_up: false,

@@ -169,8 +169,7 @@ impl Supervisor<'_> {
     fn give_up(&mut self) {
         self.gave_up = true;
         // Zombies count here: one that a tracer holds cannot be reaped.
-        let all = self.tree.proc().descendants(process::own_pid());
-        self.end.unkillable = all.iter().map(seen).collect();
+        self.end.unkillable = self.tree.all().iter().map(seen).collect();
     }
 
     /// The only reaper in the program.
@@ -194,6 +193,7 @@ impl Supervisor<'_> {
                 // Time goes on while it is stopped; so does the record.
                 self.end.stops.push(Stop { at_ns: now, signal, until_ns: None });
                 self.front_stopped = true;
+                self.merges.forget(signals::CONT);
                 self.channel.send(Message::Stopped(signal));
             }
             Change::Continued => {

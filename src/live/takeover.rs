@@ -22,6 +22,9 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
 use crate::sys::process::{self, Children};
 
+/// Pause between two looks at what SIGKILL has not ended yet, ns.
+const LOOK_AGAIN_SOON: u64 = 2_000_000;
+
 /// Does the rest.
 ///
 /// # Errors
@@ -35,7 +38,7 @@ pub fn finish(
 ) -> anyhow::Result<Outcome> {
     let mut end = End { at_ns: monotonic_ns(), status: status::FAILED, ..End::default() };
     end.exit = Exit { code: None, signal: None, cause: "supervisor-killed".into() };
-    end_tree(&mut end);
+    end_tree(&mut end, shared.others.clone());
     let saved = shared.ring.saved();
     let log = plan.log.as_ref().and_then(|log| {
         let file = log.file.try_clone().ok()?;
@@ -68,25 +71,24 @@ pub fn finish(
 }
 
 /// The target dies with its parent; what it left behind has come to us.
-fn end_tree(end: &mut End) {
-    let tree = Tree::below_us(Proc::default());
+fn end_tree(end: &mut End, others: Vec<i32>) {
+    let tree = Tree::below_us(Proc::default(), others);
     let until = monotonic_ns() + PATIENCE;
     loop {
-        match process::next_change() {
-            Children::None => return,
-            Children::Changed(..) => {
-                end.reaped += 1;
-                continue;
-            }
-            Children::Quiet => {}
+        while let Children::Changed(..) = process::next_change() {
+            end.reaped += 1;
+        }
+        let left = tree.all();
+        if left.is_empty() {
+            return;
         }
         if monotonic_ns() >= until {
-            end.unkillable = tree.proc().descendants(process::own_pid()).iter().map(seen).collect();
+            end.unkillable = left.iter().map(seen).collect();
             return;
         }
         tree.kill();
         // Without SIGCHLD in an inbox a short look again is the simplest wait that cannot miss anything.
-        let _ = fd::wait::<0>([], Some(2_000_000));
+        let _ = fd::wait::<0>([], Some(LOOK_AGAIN_SOON));
     }
 }
 

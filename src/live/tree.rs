@@ -12,14 +12,25 @@ use crate::sys::process::{self, PidFd};
 pub struct Tree {
     proc: Proc,
     root: i32,
+    /// Children that this process had before the run: not of the tree, and neither is what is below them.
+    others: Vec<i32>,
     /// Who was asked to end already: pid and start time.
     asked: HashSet<(i32, u64)>,
 }
 
 impl Tree {
-    /// Everything below this process.
-    pub fn below_us(proc: Proc) -> Self {
-        Tree { proc, root: process::own_pid(), asked: HashSet::new() }
+    /// Everything below this process but these children of it.
+    pub fn below_us(proc: Proc, others: Vec<i32>) -> Self {
+        Tree { proc, root: process::own_pid(), others, asked: HashSet::new() }
+    }
+
+    /// Everything, zombies included.
+    pub fn all(&self) -> Vec<Stat> {
+        let mut all = self.proc.descendants(self.root);
+        let foreign: HashSet<i32> =
+            self.others.iter().flat_map(|pid| self.proc.descendants(*pid)).map(|s| s.pid).collect();
+        all.retain(|s| !foreign.contains(&s.pid) && !self.others.contains(&s.pid));
+        all
     }
 
     /// The `/proc` it is seen through.
@@ -29,7 +40,7 @@ impl Tree {
 
     /// All that are there and have not ended.
     pub fn members(&self) -> Vec<Stat> {
-        let mut all = self.proc.descendants(self.root);
+        let mut all = self.all();
         all.retain(|s| s.state != 'Z' && s.state != 'X');
         all
     }

@@ -197,6 +197,14 @@ pub fn next_change() -> Children {
     Children::Changed(pid, change)
 }
 
+/// Whether this process has any child; reaps none.
+pub fn has_children() -> bool {
+    let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: the kernel writes one siginfo to memory of ours, which nobody reads.
+    unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags) == 0 }
+}
+
 /// Becomes another program. Returns only to say why not.
 pub fn exec(path: &CStr, arguments: &[CString], environment: &[CString]) -> io::Error {
     let pointers = |list: &[CString]| {

@@ -266,7 +266,10 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.done {
             for pid in marked(&self.mark) {
-                let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+                let _ = nix::sys::signal::kill(
+                    nix::unistd::Pid::from_raw(pid),
+                    nix::sys::signal::Signal::SIGKILL,
+                );
             }
             let _ = self.child.wait();
         }
@@ -300,7 +303,10 @@ impl Done {
     #[track_caller]
     pub fn complaint(&self) -> String {
         let text = self.err();
-        assert!(text.starts_with("hrx-wrap: ") && text.lines().count() == 1, "not one line of ours: {text:?}");
+        assert!(
+            text.starts_with("hrx-wrap: ") && text.lines().count() == 1,
+            "not one line of ours: {text:?}"
+        );
         text.trim_end().to_owned()
     }
 }
@@ -326,7 +332,8 @@ pub fn marked(mark: &str) -> Vec<i32> {
     let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|b| *b == 0).any(|v| v == wanted.as_bytes()) && !matches!(state(*pid), None | Some('Z' | 'X'))
+        environment.split(|b| *b == 0).any(|v| v == wanted.as_bytes())
+            && !matches!(state(*pid), None | Some('Z' | 'X'))
     })
     .collect()
 }
@@ -393,7 +400,11 @@ pub fn traced(text: &[u8]) -> Vec<Vec<u8>> {
     lines
         .map(|line| {
             let space = line.iter().position(|b| *b == b' ').expect("a stamp");
-            assert!(line[..space].iter().all(u8::is_ascii_digit), "not a stamp: {}", String::from_utf8_lossy(line));
+            assert!(
+                line[..space].iter().all(u8::is_ascii_digit),
+                "not a stamp: {}",
+                String::from_utf8_lossy(line)
+            );
             line[space + 1..].to_vec()
         })
         .collect()

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::Stdio;
 
+use nix::sys::termios::{OutputFlags, SetArg, tcgetattr, tcsetattr};
+
 use super::{Collected, Running, through, wait_until};
 use hrx_wrap::sys::term::{self, WindowSize};
 
@@ -21,16 +23,20 @@ pub struct Terminal {
 impl Terminal {
     /// A terminal with an interactive bash, working in `dir`.
     pub fn with_shell(dir: &Path) -> Terminal {
-        let terminal = Terminal::with(&["bash", "--norc", "--noprofile", "-i"], dir);
-        terminal.type_line("PS1='READY'; PS2=; bind 'set enable-bracketed-paste off' 2>/dev/null");
+        let terminal = Terminal::with(&["bash", "--norc", "--noprofile", "--noediting", "-i"], dir);
+        terminal.type_line("PS1='READY'; PS2=");
         wait_until("the shell's prompt", || terminal.screen.text().matches("READY").count() >= 2);
         terminal
     }
 
     /// A terminal with a command as the leader of its session.
     pub fn with(command: &[&str], dir: &Path) -> Terminal {
-        let size = WindowSize { rows: 24, columns: 80, pixels: (0, 0) };
+        let size = WindowSize { rows: 24, columns: 200, pixels: (0, 0) };
         let pty = term::open_pty(Some(size)).expect("a pseudo-terminal");
+        // As a user's terminal is: LF becomes CR LF.
+        let mut settings = tcgetattr(&pty.follower).expect("a terminal");
+        settings.output_flags.insert(OutputFlags::OPOST | OutputFlags::ONLCR);
+        tcsetattr(&pty.follower, SetArg::TCSANOW, &settings).expect("a terminal");
         let side = || Stdio::from(pty.follower.try_clone().expect("dup"));
         // `setsid -c` makes its stdin the controlling terminal of a new session.
         let words = ["-c"].iter().chain(command);
@@ -55,7 +61,11 @@ impl Terminal {
     pub fn wait_for(&self, text: &str) {
         let since = std::time::Instant::now();
         while !self.screen.text().contains(text) {
-            assert!(since.elapsed() < super::PATIENCE, "the terminal does not show {text:?}:\n{}", self.screen.text());
+            assert!(
+                since.elapsed() < super::PATIENCE,
+                "the terminal does not show {text:?}:\n{}",
+                self.screen.text()
+            );
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
     }

@@ -126,8 +126,11 @@ fn a_second_request_is_a_second_one() {
 #[test]
 fn timeout_around_us_delivers_one() {
     let dir = Dir::new("timeout");
-    let words = ["0.5", BIN, "--", "python3", SIGNALS, "stop", "--exit-on", "USR2", "9"];
+    let words = ["600", BIN, "--", "python3", SIGNALS, "stop", "--exit-on", "USR2", "9"];
     let running = through("timeout", words).cwd(dir.path()).start();
+    running.wait_out("ready\n");
+    // What is sent to `timeout`, it sends on to its child and then to its whole group, as when its time is over.
+    running.signal(TERM);
     running.wait_out("got 15\n");
     let front = common::children(running.pid())[0];
     common::kill(front, USR2);

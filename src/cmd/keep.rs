@@ -94,7 +94,7 @@ impl Kept {
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
-        self.write_record(run).context("run.json")?;
+        self.write_record(run).or_else(unless_full).context("run.json")?;
         Ok(log)
     }
 
@@ -151,9 +151,18 @@ impl Kept {
         for (key, value) in run.fields() {
             trace::note(&mut header, &key, &value);
         }
-        file.write_all(&header)
-            .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
-        Ok(Log { file, path, offset: header.len() as u64 })
+        let (mut offset, header) = (0, header.as_slice());
+        while offset < header.len() {
+            match file.write(&header[offset..]) {
+                Ok(n) => offset += n,
+                Err(error) => {
+                    unless_full(error)
+                        .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
+                    break;
+                }
+            }
+        }
+        Ok(Log { file, path, offset: offset as u64 })
     }
 
     fn write_record(&self, run: &Run) -> io::Result<()> {
@@ -225,6 +234,14 @@ impl Keeper for Kept {
             // A folder goes only when it is empty, so nothing of anybody else can go with it.
             let _ = if path.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) };
         }
+    }
+}
+
+/// A disk without room does not keep a run from its work: what is lost is counted and told at the end.
+fn unless_full(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
+        _ => Err(error),
     }
 }
 

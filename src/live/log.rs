@@ -37,8 +37,13 @@ pub struct Gap {
 }
 
 impl Gap {
-    fn add(&mut self, bytes: &[u8]) {
-        self.lines += memchr_iter(b'\n', bytes).count() as u64;
+    /// Adds what is missing. `continues`: it begins inside a line. Lines of ours (`#`) are bytes, but no lines.
+    fn add(&mut self, bytes: &[u8], continues: bool) {
+        let mut begin = 0;
+        for end in memchr_iter(b'\n', bytes) {
+            self.lines += u64::from(bytes[begin] != b'#' || begin == 0 && continues);
+            begin = end + 1;
+        }
         self.bytes += bytes.len() as u64;
     }
 }
@@ -106,8 +111,8 @@ impl LogFile {
         let end = memchr::memchr(b'\n', bytes).map(|at| at + 1);
         self.beheaded = end.is_none();
         let (rest, kept) = bytes.split_at(end.unwrap_or(bytes.len()));
-        self.lost.add(rest);
-        self.gap.get_or_insert_default().add(rest);
+        self.lost.add(rest, true);
+        self.gap.get_or_insert_default().add(rest, true);
         kept
     }
 
@@ -144,8 +149,9 @@ impl LogFile {
                 self.name
             ));
         }
-        self.lost.add(bytes);
-        self.gap.get_or_insert_default().add(bytes);
+        let continues = self.in_line || self.beheaded;
+        self.lost.add(bytes, continues);
+        self.gap.get_or_insert_default().add(bytes, continues);
         self.beheaded = bytes.last().is_some_and(|b| *b != b'\n');
     }
 }
@@ -178,9 +184,10 @@ mod tests {
     fn a_full_device_loses_exactly_what_it_says() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut log = LogFile::resume(full, "/dev/full".into(), 0);
+        log.append(b"# hrx-wrap/1 pid 7\n");
         log.append(b"1 a\n2 b");
-        log.append(b"b\n3 c\n");
-        assert_eq!(log.lost(), Gap { lines: 3, bytes: 13 });
+        log.append(b"#b\n3 c\n");
+        assert_eq!(log.lost(), Gap { lines: 3, bytes: 33 });
         let trouble = log.take_trouble().unwrap();
         assert!(trouble.contains("cannot write /dev/full: No space left"), "{trouble}");
         assert_eq!(log.take_trouble(), None, "said once");

@@ -46,9 +46,9 @@ impl Places {
     }
 }
 
-/// `-` stands for standard output.
+/// `-` stands for standard output, and so do the paths that lead there.
 pub fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
 }
 
 /// The files of one run.
@@ -59,6 +59,10 @@ pub struct Kept {
     cwd: Option<PathBuf>,
     /// What was not there before, in the order it was made.
     made: Vec<PathBuf>,
+    /// The run folder was found fit: its files are ours.
+    owned: bool,
+    /// Open ways to what is no regular file: a pipe of the shell's may not be there by name at the end.
+    ways: Vec<(PathBuf, File)>,
 }
 
 impl Kept {
@@ -72,7 +76,7 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept { places, program, cwd, made: Vec::new() };
+        let mut kept = Kept { places, program, cwd, made: Vec::new(), owned: false, ways: Vec::new() };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -85,12 +89,16 @@ impl Kept {
     fn open_all(&mut self, run: &Run) -> anyhow::Result<Option<Log>> {
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
+            self.owned = true;
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
         }
         for path in [self.places.report.clone(), self.places.json.clone()].into_iter().flatten() {
             if !is_dash(&path) {
-                self.open(&path)?;
+                let file = self.open(&path)?;
+                if !file.metadata().is_ok_and(|m| m.is_file()) {
+                    self.ways.push((path, file));
+                }
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
@@ -180,6 +188,14 @@ impl Kept {
         crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
     }
 
+    /// Writes to where the user said.
+    fn hand_out(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        match self.ways.iter().find(|(known, _)| known == path) {
+            Some((_, way)) => (&*way).write_all(content),
+            None => deliver(path, content),
+        }
+    }
+
     fn look_at_program(&self, run: &mut Run) {
         let program = self.program.as_deref();
         run.binary = program.and_then(crate::cmd::provenance::binary);
@@ -215,17 +231,17 @@ impl Keeper for Kept {
             }
         }
         if let Some(path) = &self.places.json {
-            note(path, deliver(path, json.as_bytes()));
+            note(path, self.hand_out(path, json.as_bytes()));
         }
         match &self.places.report {
-            Some(path) => note(path, deliver(path, text.as_bytes())),
+            Some(path) => note(path, self.hand_out(path, text.as_bytes())),
             None => finished.report = text,
         }
         finished
     }
 
     fn discard(&mut self) {
-        if let Some(out) = &self.places.out {
+        if let Some(out) = self.places.out.as_ref().filter(|_| self.owned) {
             for name in FILES {
                 let _ = std::fs::remove_file(out.join(name));
             }

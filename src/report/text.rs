@@ -25,6 +25,7 @@ pub fn report(subject: &Subject<'_>) -> String {
     if let Some(end) = &subject.run.end {
         ending(&mut page, subject, end);
     } else {
+        lines(&mut page, subject);
         page.fact("exit", "unknown: the record has no end");
     }
     page.0
@@ -187,6 +188,7 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
         page.fact("lines", "unknown: the counts were lost");
         return;
     };
+    let ended = subject.run.end.is_some();
     let other = c.lines.saturating_sub(c.trace_lines + c.broken);
     let counts = format!(
         "{} read ({} bytes): {} trace, {} broken, {other} other",
@@ -197,6 +199,7 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
     );
     page.fact("lines", &counts);
     let stalls = match c.stalls {
+        _ if !ended => "unknown: the record has no end".to_owned(),
         0 => "none: the ring was never full".to_owned(),
         n => format!(
             "{n}, {} in all, longest {}: the target waited",

@@ -1,0 +1,185 @@
+//! `hrx-wrap parse`: the same report from what a run left, however much that is.
+
+mod common;
+
+use std::io::Write as _;
+
+use common::{Dir, demo, wait_until, words, wrap};
+
+/// A report without its word on how it was made.
+fn same(report: &str) -> String {
+    report.split_inclusive('\n').filter(|l| !l.starts_with("hrx-wrap ")).collect()
+}
+
+fn parse(dir: &Dir, path: &str) -> common::Done {
+    wrap(["parse", path]).cwd(dir.path()).run()
+}
+
+#[test]
+fn a_live_run_and_a_parse_of_it_agree_byte_for_byte() {
+    let targets: [&[&str]; 6] = [
+        &["--tokens", "2", "--commands", "5", "--prefill-commands", "3", "--device-us", "0", "--serial=on"],
+        &["--lines", "2000", "--no-newline", "--exit-code", "9"],
+        &["--lines", "10", "--long-line", "3000000", "--nul"],
+        &["--lines", "5", "--die-signal", "6"],
+        &["--tokens", "1", "--commands", "9", "--device-us", "0", "--serial=on", "--garble-every", "3"],
+        &["--lines", "3", "--fork", "1"],
+    ];
+    for target in targets {
+        let dir = Dir::new("agree");
+        wrap(demo(&["-o", "run", "--echo", "none", "--label", "l"], target)).cwd(dir.path()).run();
+        let live = dir.text("run/report.txt");
+        assert_eq!(same(&parse(&dir, "run").out()), same(&live), "{target:?}");
+        assert_eq!(same(&parse(&dir, "run/trace.log").out()), same(&live), "{target:?}, from the log alone");
+        let (from, to) = common::pipe();
+        let log = std::fs::read(dir.join("run/trace.log")).unwrap();
+        let feeding = std::thread::spawn(move || std::fs::File::from(to).write_all(&log));
+        let piped = wrap(["parse", "-"]).stdin(from).run();
+        feeding.join().unwrap().unwrap();
+        assert_eq!(same(&piped.out()), same(&live), "{target:?}, from standard input");
+        let json = wrap(["parse", "--json", "-", "run"]).cwd(dir.path()).run();
+        let mut parsed: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        let mut kept = dir.json("run/report.json");
+        assert_eq!((&kept["made"], &parsed["made"]), (&"live".into(), &"of run".into()));
+        kept["made"] = serde_json::Value::Null;
+        parsed["made"] = serde_json::Value::Null;
+        assert_eq!(kept, parsed);
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_can_be_read() {
+    let dir = Dir::new("going");
+    let running =
+        wrap(demo(&["-o", "run"], &["--numbered", "1000000", "--every-us", "500"])).cwd(dir.path()).start();
+    wait_until("lines in the log", || {
+        std::fs::read(dir.join("run/trace.log")).is_ok_and(|t| t.split(|b| *b == b'\n').count() > 200)
+    });
+    for path in ["run", "run/trace.log"] {
+        let done = parse(&dir, path);
+        assert_eq!(done.code(), Some(0), "{}", done.err());
+        assert!(done.out().starts_with("PARTIAL: the run is still going on\n"), "{}", done.out());
+        assert_eq!(common::fact(&done.out(), "exit"), "unknown: the record has no end");
+    }
+    running.signal(15);
+    running.finish();
+    assert!(parse(&dir, "run").out().starts_with("PARTIAL: the target was killed by signal 15"));
+}
+
+#[test]
+fn a_trace_cut_anywhere_still_parses_and_the_torn_line_is_counted() {
+    let dir = Dir::new("cut");
+    wrap(demo(&["-o", "run"], &["--lines", "20", "--line-bytes", "30"])).cwd(dir.path()).run();
+    let log = std::fs::read(dir.join("run/trace.log")).unwrap();
+    let whole_lines = |text: &[u8]| {
+        text.split_inclusive(|b| *b == b'\n').filter(|l| l[0] != b'#' && l.ends_with(b"\n")).count()
+    };
+    let first = 1 + log.windows(2).position(|w| w[0] == b'\n' && w[1].is_ascii_digit()).unwrap();
+    for cut in (first..log.len()).step_by(7) {
+        std::fs::write(dir.join("cut.log"), &log[..cut]).unwrap();
+        let done = wrap(["parse", "--json", "-", "cut.log"]).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(0), "cut at {cut}: {}", done.err());
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(report["coverage"]["lines"], whole_lines(&log[..cut]), "cut at {cut}");
+        assert_eq!(report["coverage"]["torn_lines"], u64::from(log[cut - 1] != b'\n'), "cut at {cut}");
+        let ended =
+            log[..cut].windows(17).any(|w| w == b"# hrx-wrap/1 end ") && !log[..cut].ends_with(b"end ");
+        assert!(report["partial"]["is"] == true || ended, "cut at {cut}: {}", report["partial"]);
+    }
+}
+
+#[test]
+fn a_trace_of_another_tool_is_read_without_a_header() {
+    let dir = Dir::new("seed");
+    std::fs::write(
+        dir.join("seed.log"),
+        "100 hrx debug serial: begin phase=command-list list=main\n200 hello\n300 \n",
+    )
+    .unwrap();
+    let done = parse(&dir, "seed.log");
+    assert_eq!(done.code(), Some(0));
+    assert!(done.out().starts_with("a trace without a header"), "{}", done.out());
+    assert!(common::fact(&done.out(), "exit").starts_with("unknown"));
+    let json = wrap(["parse", "--json", "-", "seed.log"]).cwd(dir.path()).run();
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&report["coverage"]["lines"], &report["coverage"]["trace_lines"]), (&3.into(), &1.into()));
+    for unknown in ["/exit/code", "/exit/status", "/time/start_ns", "/time/duration_ns", "/stalls/count"] {
+        assert!(
+            report.pointer(unknown).is_some_and(serde_json::Value::is_null),
+            "{unknown} is not unknown: {report}"
+        );
+    }
+}
+
+#[test]
+fn nothing_to_report_is_1_and_said() {
+    let dir = Dir::new("nothing");
+    std::fs::write(dir.join("empty"), "").unwrap();
+    std::fs::write(dir.join("prose"), "no stamp\nin here\n").unwrap();
+    for path in ["empty", "prose"] {
+        let done = parse(&dir, path);
+        assert_eq!(done.code(), Some(1), "{}", done.out());
+        assert!(done.complaint().contains("nothing to report"));
+    }
+    assert_eq!(common::fact(&parse(&dir, "prose").out(), "unstamped"), "2 lines without a time, not counted");
+}
+
+#[test]
+fn what_cannot_be_read_is_2_and_named() {
+    let dir = Dir::new("unreadable");
+    std::fs::create_dir(dir.join("empty")).unwrap();
+    std::fs::create_dir(dir.join("bad")).unwrap();
+    std::fs::write(dir.join("bad/run.json"), "{ not json").unwrap();
+    std::fs::create_dir(dir.join("newer")).unwrap();
+    std::fs::write(dir.join("newer/run.json"), r#"{"schema": "hrx-wrap/99"}"#).unwrap();
+    for (path, holds) in [
+        ("absent", "cannot read absent"),
+        ("empty", "not the folder of a run"),
+        ("bad", "run.json is not JSON"),
+        ("newer", "hrx-wrap/99: a version of hrx-wrap that reads it is needed"),
+    ] {
+        let done = parse(&dir, path);
+        assert_eq!(done.code(), Some(2), "{path}");
+        assert!(done.complaint().contains(holds), "{path}: {}", done.err());
+    }
+}
+
+#[test]
+fn a_folder_of_which_only_the_trace_is_left_is_read_from_its_header() {
+    let dir = Dir::new("only-trace");
+    wrap(words(&["-o", "run"], &["sh", "-c", "echo x >&2; exit 5"])).cwd(dir.path()).run();
+    let live = dir.text("run/report.txt");
+    for name in ["run.json", "report.txt", "report.json"] {
+        std::fs::remove_file(dir.join("run").join(name)).unwrap();
+    }
+    assert_eq!(same(&parse(&dir, "run").out()), same(&live));
+}
+
+#[test]
+fn memory_does_not_grow_with_the_run() {
+    // The peak of this program while it keeps a trace of a few lines and of many.
+    let peak = |lines: &str| {
+        let dir = Dir::new("memory");
+        let running =
+            wrap(demo(&["-o", "run", "--echo", "none"], &["--lines", lines, "--sleep-ms", "600000"]))
+                .cwd(dir.path())
+                .start();
+        let supervisor = common::supervisor_of(running.pid());
+        let wanted = format!(" line {:06} ", lines.parse::<u64>().unwrap());
+        wait_until("the last line", || {
+            let text = std::fs::read(dir.join("run/trace.log")).unwrap_or_default();
+            text[text.len().saturating_sub(400)..].windows(wanted.len()).any(|w| w == wanted.as_bytes())
+        });
+        let kib: u64 = common::status_field(supervisor, "VmHWM").trim_end_matches(" kB").parse().unwrap();
+        // The ring is memory of a fixed size; how much of it was touched depends on the length until it went around once.
+        let shared: u64 =
+            common::status_field(supervisor, "RssShmem").trim_end_matches(" kB").parse().unwrap();
+        running.signal(9);
+        let mark = running.mark().to_owned();
+        running.finish();
+        wait_until("the end of the tree", || common::marked(&mark).is_empty());
+        kib - shared
+    };
+    let (few, many) = (peak("1000"), peak("600000"));
+    assert!(many < few + 3_000, "{few} KiB for 1,000 lines, {many} KiB for 600,000");
+}

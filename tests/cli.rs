@@ -1,4 +1,10 @@
 //! The command line: bad input gets one line that names the thing and the remedy, and nothing is made.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! How a run is ended, and that its whole tree ends with it (rows 2 and 10 to 13 of the supervision contract).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

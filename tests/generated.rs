@@ -1,5 +1,11 @@
 //! Man pages and completions are made from the command line's definition, committed, and compared here.
 //! `UPDATE=1 cargo test --test generated` writes them anew.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 use std::path::Path;
 use std::process::Command as Process;

@@ -1,4 +1,10 @@
 //! The house's rules about itself: imports point down, `unsafe` and the kernel's interfaces stay in `sys`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 use std::path::{Path, PathBuf};
 

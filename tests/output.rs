@@ -1,5 +1,11 @@
 //! The target's output: every byte, in the log and on our stderr, whatever the disk, the reader or the terminal does
 //! (rows 16 to 21 of the supervision contract), and what is kept of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

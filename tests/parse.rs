@@ -1,4 +1,10 @@
 //! `hrx-wrap parse`: the same report from what a run left, however much that is.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

@@ -1,5 +1,11 @@
 //! Signals and the terminal: each one delivered exactly once, whoever sends it; Ctrl-Z and `fg` work (rows 7 to 9 of the
 //! supervision contract).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

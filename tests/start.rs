@@ -1,5 +1,11 @@
 //! Start and end: the exit status, exec errors, and that the target gets what the caller had (rows 1 to 6 of the
 //! supervision contract).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod common;
 

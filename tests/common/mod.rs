@@ -1,6 +1,12 @@
 //! What the tests of the real binary share. Every wait is for a condition; a fixed time only bounds how long a test may
 //! take before it fails.
-#![allow(dead_code)] // each test file uses its own part
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "each test file uses its own part, and a helper that fails is a test that fails"
+)]
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,0 +1,104 @@
+//! The README's example is the output of a real run. `UPDATE=1 cargo test --test readme` makes it again.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper that fails is a test that fails"
+)]
+
+mod common;
+
+use common::{BIN, Dir, through};
+
+const BEGIN: &str = "```console\n";
+const END: &str = "```\n";
+
+/// What a user types and sees: the demo's report, from a folder of its own so that it names no place of ours.
+fn example() -> String {
+    let dir = Dir::new("readme");
+    std::fs::copy(BIN, dir.join("hrx-wrap")).expect("a copy");
+    let done = through(dir.join("hrx-wrap"), ["demo", "-o", "RUN"]).cwd(dir.path()).run();
+    let report = dir.text("RUN/report.txt").replace(&format!("{}/", dir.path().display()), "~/bin/");
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    format!("$ hrx-wrap demo -o RUN\n{}", report)
+}
+
+/// What differs from run to run: numbers, hashes, the machine.
+fn shape(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let word = |word: &str| {
+            let hex = word.len() >= 8 && word.trim_end_matches(',').bytes().all(|b| b.is_ascii_hexdigit());
+            if hex {
+                "HEX".to_owned()
+            } else {
+                word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+            }
+        };
+        let words: Vec<String> = line.split_whitespace().map(word).collect();
+        words.join(" ")
+    };
+    // Digits of a number come in any count, and a host may have any name.
+    let fixed = text.lines().filter(|l| !l.starts_with("host") && !l.starts_with("hrx-wrap "));
+    fixed
+        .map(|l| line(l).replace("00", "0").replace("00", "0").replace("00", "0").replace("00", "0"))
+        .collect()
+}
+
+#[test]
+fn the_example_is_what_a_run_prints() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(path).expect("README.md");
+    let begin = readme.find(BEGIN).expect("the example") + BEGIN.len();
+    let end = begin + readme[begin..].find(END).expect("its end");
+    let now = example();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, format!("{}{now}{}", &readme[..begin], &readme[end..])).expect("README.md");
+        return;
+    }
+    assert_eq!(shape(&readme[begin..end]), shape(&now), "UPDATE=1 cargo test --test readme");
+}
+
+#[test]
+fn the_schema_names_every_field_of_a_report() {
+    let dir = Dir::new("schema");
+    let words =
+        ["-o", "run", "-t", "1h", "--label", "l", "--", BIN, "demo-target", "--lines", "1", "--fork", "1"];
+    assert_eq!(common::wrap(words).cwd(dir.path()).run().code(), Some(0));
+    let schema =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report-schema.md")).expect("docs");
+    let mut missing = Vec::new();
+    for name in ["report.json", "run.json"] {
+        names(&dir.json(&format!("run/{name}")), &mut |field| {
+            // A field stands in the table by itself or behind its parent: `lines` or `coverage.lines`.
+            if !schema.contains(&format!("`{field}`"))
+                && !schema.contains(&format!(".{field}`"))
+                && !schema.contains(&format!("`{field}."))
+                && !schema.contains(&format!("`{field}[]`"))
+                && !schema.contains(&format!(".{field}[]`"))
+            {
+                missing.push(field.to_owned());
+            }
+        });
+    }
+    missing.retain(|f| {
+        !["schema", "counters", "begin", "failed", "sync-begin", "sync-end", "other"].contains(&f.as_str())
+    });
+    // The counters of run.json are the coverage and the stalls of the report, under names of their own.
+    missing.retain(|f| !["stall_ns", "longest_stall_ns"].contains(&f.as_str()));
+    assert!(missing.is_empty(), "docs/report-schema.md lacks {missing:?}");
+}
+
+/// Every name in a JSON value.
+fn names(value: &serde_json::Value, each: &mut impl FnMut(&str)) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (name, inner) in map {
+                each(name);
+                names(inner, each);
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|inner| names(inner, each)),
+        _ => {}
+    }
+}

@@ -33,6 +33,7 @@ What was printed until then is in RUN/trace.log, and RUN/report.txt says how far
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
+    args_override_self = true,
     after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
     override_usage = "hrx-wrap [run] [OPTIONS] -- CMD [ARG…]\n       hrx-wrap <COMMAND> …"
 )]
@@ -113,7 +114,7 @@ pub struct RunArgs {
     /// The report as JSON in this file (- = stdout).
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// End the target after this time: 90, 90s, 15m, 1h30m.
+    /// End the target after this time: 90, 90s, 15m, 1h30m; 0 = never.
     #[arg(short, long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<u64>,
     /// From the first signal to SIGKILL.

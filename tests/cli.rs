@@ -58,6 +58,21 @@ fn bad_durations_and_signals_are_named() {
     refused(&["--env", "NOVALUE", "--", "true"], 125, &["'NOVALUE'", "NAME=VALUE"]);
     refused(&["-t"], 125, &["--timeout"]);
     refused(&["--force", "--", "true"], 125, &["--out"]);
+    refused(&["demo", "--tokens", "x"], 2, &["'x'", "--tokens"]);
+}
+
+#[test]
+fn words_of_the_other_commands_are_named() {
+    refused(&["-o", "x", "parse", "y"], 125, &["hrx-wrap parse [OPTIONS]"]);
+    refused(&["parse"], 2, &["<PATH>", "hrx-wrap parse --help"]);
+    refused(&["parse", "a", "b"], 2, &["'b'", "hrx-wrap parse --help"]);
+    refused(&["self-test", "x"], 2, &["'x'"]);
+}
+
+#[test]
+fn the_last_of_an_option_given_twice_counts_and_no_time_is_no_limit() {
+    let done = wrap(words(&["-t", "1ms", "-t", "0"], &["sh", "-c", "exit 4"])).run();
+    assert_eq!(done.code(), Some(4), "{}", done.err());
 }
 
 #[test]

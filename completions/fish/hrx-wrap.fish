@@ -28,7 +28,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m; 0 = never' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l signal -d 'The signal that a timeout sends first' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l stdio -d 'What the target\'s stderr is' -r -f -a "pipe\t'A pipe'
@@ -53,7 +53,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'K
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m; 0 = never' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l signal -d 'The signal that a timeout sends first' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l stdio -d 'What the target\'s stderr is' -r -f -a "pipe\t'A pipe'

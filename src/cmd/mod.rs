@@ -43,7 +43,7 @@ pub fn main() -> Verdict {
 
 /// Whether the words are meant for `run`, whose failures have the status of `timeout`'s.
 fn is_run(words: &[String]) -> bool {
-    !["parse", "demo", "self-test", "demo-target"].contains(&words.get(1).map_or("", String::as_str))
+    !usage::OTHERS.contains(&words.get(1).map_or("", String::as_str))
 }
 
 fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {

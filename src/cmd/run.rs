@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         candidates: search::for_exec(&paths),
         environment: environment(&args.env)?,
         pty: is_pty(args.stdio),
-        timeout_ns: args.timeout,
+        timeout_ns: timeout(args),
         kill_after_ns: args.kill_after,
         signal: args.signal,
         preserve_status: args.preserve_status,
@@ -65,6 +65,11 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
             Err(error)
         }
     }
+}
+
+/// As with `timeout`, 0 is no limit.
+fn timeout(args: &RunArgs) -> Option<u64> {
+    args.timeout.filter(|ns| *ns > 0)
 }
 
 fn is_pty(stdio: Stdio) -> bool {
@@ -102,7 +107,7 @@ pub fn record(args: &RunArgs) -> Run {
         stamped: "read".to_owned(),
         stdio: if is_pty(args.stdio) { "pty" } else { "pipe" }.to_owned(),
         limits: Limits {
-            timeout_ns: args.timeout,
+            timeout_ns: timeout(args),
             kill_after_ns: args.kill_after,
             signal: signals::name(args.signal),
         },

@@ -2,6 +2,9 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+/// The commands whose words are not for `run`.
+pub const OTHERS: [&str; 4] = ["parse", "demo", "self-test", "demo-target"];
+
 /// The line for an error of the command line's parser. `words` are the arguments as given.
 pub fn line(error: &clap::Error, words: &[String]) -> String {
     let named = |kind| match error.get(kind) {
@@ -10,28 +13,40 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
         _ => None,
     };
     let what = named(ContextKind::InvalidArg).unwrap_or_default();
-    let dashes = words.iter().any(|w| w == "--");
-    match error.kind() {
-        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
+    let other = words.get(1).map(String::as_str).filter(|word| OTHERS.contains(word));
+    match (error.kind(), other) {
+        (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, _) => {
             let what = named(ContextKind::InvalidSubcommand).unwrap_or(what);
-            if what.starts_with('-') {
-                let near = named(ContextKind::SuggestedArg).map(|s| format!("did you mean {s}? "));
-                return format!("unknown option '{what}': {}see hrx-wrap --help", near.unwrap_or_default());
-            }
-            if dashes {
-                return format!("unexpected '{what}' before '--': the command goes behind it");
-            }
-            format!("'{what}' is not a command of ours: to run it, put '--' before it: hrx-wrap -- {what} …")
+            stray(&what, named(ContextKind::SuggestedArg), other, words.iter().any(|w| w == "--"))
         }
-        ErrorKind::MissingRequiredArgument if what.contains("CMD") => {
+        (ErrorKind::MissingRequiredArgument, None) => {
             "no command: give one behind '--', as in hrx-wrap -o RUN -- llama-bench -m M.gguf".to_owned()
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation
+        (ErrorKind::MissingRequiredArgument, Some(command)) => {
+            format!("{command} needs {what}: see hrx-wrap {command} --help")
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, _)
             if named(ContextKind::InvalidValue).as_deref() == Some("") =>
         {
             format!("{what} needs a value: see hrx-wrap --help")
         }
         _ => first_line(error),
+    }
+}
+
+/// A word that is no option, no command of ours, or in the wrong place.
+fn stray(what: &str, near: Option<String>, other: Option<&str>, dashes: bool) -> String {
+    let near = near.map(|s| format!("did you mean {s}? ")).unwrap_or_default();
+    match other {
+        Some(command) => format!("{command} does not take '{what}': {near}see hrx-wrap {command} --help"),
+        None if what.starts_with('-') => format!("unknown option '{what}': {near}see hrx-wrap --help"),
+        None if OTHERS.contains(&what) => {
+            format!("options come behind '{what}': hrx-wrap {what} [OPTIONS] …")
+        }
+        None if dashes => format!("unexpected '{what}' before '--': the command goes behind it"),
+        None => {
+            format!("'{what}' is not a command of ours: to run it, put '--' before it: hrx-wrap -- {what} …")
+        }
     }
 }
 

@@ -19,6 +19,9 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
             let what = named(ContextKind::InvalidSubcommand).unwrap_or(what);
             stray(&what, named(ContextKind::SuggestedArg), other, words.iter().any(|w| w == "--"))
         }
+        (ErrorKind::MissingRequiredArgument, None) if what.contains("--out") => {
+            "--force goes with --out DIR: name the run folder to replace".to_owned()
+        }
         (ErrorKind::MissingRequiredArgument, None) => {
             "no command: give one behind '--', as in hrx-wrap -o RUN -- llama-bench -m M.gguf".to_owned()
         }

@@ -47,13 +47,14 @@ pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
         };
         let (book, fields) = (&mut out.book, &mut out.fields);
         reader.feed(&piece[..n], |item| match item {
-            Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line)),
+            Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line, |_, _| {})),
             Item::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
             Item::Note(key, value) => {
                 fields.insert(key, value);
             }
         });
     }
+    out.book.finish();
     out.torn = reader.finish();
     out.unstamped = reader.unstamped;
     Ok(out)

@@ -2,6 +2,7 @@
 
 use crate::core::event::{Event, Sink};
 use crate::core::lines::Line;
+use crate::core::parse::serial::Event as Word;
 use crate::core::text::printable;
 
 /// Lines by kind. Sums only: its size does not depend on the run's length.
@@ -17,6 +18,10 @@ pub struct Tally {
     pub broken: u64,
     /// Serial-trace lines by event: begin, end, failed, sync-begin, sync-end, any other word.
     pub events: [u64; 6],
+    /// Heads that were joined with their detail across another writer's text.
+    pub rejoined: u64,
+    /// Waits for the device that failed, as the logger tells it.
+    pub failed_waits: u64,
     /// Lines longer than the bound, which were passed on in parts.
     pub long_lines: u64,
     /// The target's last line had no line end.
@@ -31,31 +36,40 @@ pub struct Tally {
 pub const EVENTS: [&str; 6] = ["begin", "end", "failed", "sync-begin", "sync-end", "other"];
 
 /// How many numbers [`Tally::numbers`] gives.
-pub const NUMBERS: usize = 14;
+pub const NUMBERS: usize = 16;
 
 impl Sink for Tally {
-    fn line(&mut self, line: &Line<'_>, event: &Event<'_>) {
+    fn line(&mut self, line: &Line<'_>) {
         self.bytes += line.bytes.len() as u64 + u64::from(line.last && line.terminated);
+        self.unterminated = !line.terminated;
         if !line.first {
-            self.unterminated = !line.terminated;
             return;
         }
         self.lines += 1;
         self.long_lines += u64::from(!line.last);
-        self.unterminated = !line.terminated;
         let first = self.span.map_or(line.ns, |(first, _)| first);
         self.span = Some((first, line.ns));
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Serial(serial) => {
                 self.trace_lines += 1;
-                let word =
-                    EVENTS.iter().position(|e| e.as_bytes() == serial.event).unwrap_or(EVENTS.len() - 1);
-                self.events[word] += 1;
+                let place = match serial.event {
+                    Word::Begin => 0,
+                    Word::End => 1,
+                    Word::Failed => 2,
+                    Word::SyncBegin => 3,
+                    Word::SyncEnd => 4,
+                    Word::Other => 5,
+                };
+                self.events[place] += 1;
             }
             Event::Broken => self.broken += 1,
             Event::Build(text) => {
                 self.build.get_or_insert_with(|| printable(&text[..text.len().min(400)]));
             }
+            Event::SyncFailed(_) => self.failed_waits += 1,
             Event::Text => {}
         }
     }
@@ -74,60 +88,48 @@ impl Tally {
         let [a, b, c, d, e, f] = self.events;
         let (first, last) = self.span.unwrap_or_default();
         let spans = u64::from(self.span.is_some());
-        [
-            self.lines,
-            self.bytes,
-            self.trace_lines,
-            self.broken,
-            a,
-            b,
-            c,
-            d,
-            e,
-            f,
-            self.long_lines,
-            spans,
-            first,
-            last,
-        ]
+        let [lines, bytes, trace_lines, broken] = [self.lines, self.bytes, self.trace_lines, self.broken];
+        let [rejoined, failed, long] = [self.rejoined, self.failed_waits, self.long_lines];
+        [lines, bytes, trace_lines, broken, a, b, c, d, e, f, rejoined, failed, long, spans, first, last]
     }
 
     /// The sums that [`Self::numbers`] gave.
     pub fn from_numbers(n: [u64; NUMBERS]) -> Tally {
-        let [lines, bytes, trace_lines, broken, a, b, c, d, e, f, long_lines, spans, first, last] = n;
-        let span = (spans != 0).then_some((first, last));
-        let events = [a, b, c, d, e, f];
+        let [lines, bytes, trace_lines, broken, a, b, c, d, e, f, rejoined, failed, long, spans, first, last] =
+            n;
         Tally {
             lines,
             bytes,
             trace_lines,
             broken,
-            events,
-            long_lines,
-            span,
-            unterminated: false,
-            build: None,
+            events: [a, b, c, d, e, f],
+            rejoined,
+            failed_waits: failed,
+            long_lines: long,
+            span: (spans != 0).then_some((first, last)),
+            ..Tally::default()
         }
     }
 
     /// Lines that have nothing of the serial trace in them.
     pub fn other_lines(&self) -> u64 {
-        self.lines - self.trace_lines - self.broken
+        self.lines.saturating_sub(self.trace_lines + self.broken)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::classify;
+    use crate::core::book::Book;
 
     fn tally(lines: &[(&[u8], bool, bool, bool)]) -> Tally {
-        let mut tally = Tally::default();
+        let mut book = Book::default();
         for (i, (bytes, first, last, terminated)) in lines.iter().enumerate() {
             let line = Line { ns: 10 + i as u64, bytes, first: *first, last: *last, terminated: *terminated };
-            tally.line(&line, &classify(&line));
+            book.take(&line, |_, _| {});
         }
-        tally
+        book.finish();
+        book.tally
     }
 
     #[test]
@@ -135,8 +137,8 @@ mod tests {
         let whole = |text: &'static [u8]| (text, true, true, true);
         let t = tally(&[
             whole(b"hello"),
-            whole(b"hrx debug serial: begin phase=command-list"),
-            whole(b"hrx debug serial: retired phase=command-list"),
+            whole(b"hrx debug serial: begin phase=command-list list=main"),
+            whole(b"hrx debug serial: retired phase=command-list list=main"),
             whole(b"hrx debug serial: e"),
             whole(b"build: 7 (abc) with cc"),
             whole(b"build: 8 (def) with cc"),
@@ -147,7 +149,7 @@ mod tests {
         assert_eq!(t.build.as_deref(), Some("build: 7 (abc) with cc"));
         assert_eq!(t.span, Some((10, 16)));
         assert!(t.unterminated);
-        assert_eq!(t.bytes, 6 + 43 + 45 + 20 + 23 + 23 + 10);
+        assert_eq!(t.bytes, 6 + 53 + 55 + 20 + 23 + 23 + 10);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::core::book::Book;
 use crate::core::duration::MS;
-use crate::core::lines::{Assembler, Splitter};
+use crate::core::lines::{Assembler, Line, Splitter};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
@@ -48,6 +48,8 @@ pub struct Consumer {
     echo_text: Vec<u8>,
     last_ns: u64,
     bytes: Vec<u8>,
+    /// Whether what is taken now is to be shown.
+    showing: bool,
     book: Book,
 }
 
@@ -83,7 +85,8 @@ impl Consumer {
             echo_text: Vec::new(),
             last_ns: 0,
             bytes: Vec::new(),
-            book: Book { tally: Tally::from_numbers(numbers) },
+            showing: true,
+            book: Book::from_tally(Tally::from_numbers(numbers)),
         }
     }
 
@@ -121,18 +124,21 @@ impl Consumer {
         if self.text.is_empty() {
             self.oldest_ns = monotonic_ns();
         }
-        let (text, echo_text, book) = (&mut self.text, &mut self.echo_text, &mut self.book);
-        let (writer, filter, assembler) = (&mut self.writer, &mut self.filter, &mut self.assembler);
-        let (logged, shown) = (self.log.is_some(), record.next > self.echoed || record.next == 0);
-        self.splitter.feed(record.ns, &self.bytes, |fragment| {
+        let logged = self.log.is_some();
+        self.showing = record.next > self.echoed || record.next == 0;
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut splitter = std::mem::take(&mut self.splitter);
+        splitter.feed(record.ns, &bytes, |fragment| {
             if logged {
-                writer.fragment(text, &fragment);
+                self.writer.fragment(&mut self.text, &fragment);
             }
-            if shown {
-                filter.feed(&fragment, echo_text);
-            }
-            assembler.feed(&fragment, |line| book.take(&line));
+            let Consumer { assembler, book, filter, echo_text, showing, .. } = self;
+            assembler.feed(&fragment, |line| show(&line, book, filter, *showing, echo_text));
         });
+        if self.showing {
+            self.filter.bytes(&bytes, &mut self.echo_text);
+        }
+        (self.bytes, self.splitter) = (bytes, splitter);
         if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
             self.flush();
         }
@@ -165,7 +171,8 @@ impl Consumer {
     /// Between records: what is due by time.
     fn idle(&mut self, now: u64) {
         if now.saturating_sub(self.last_ns) >= PAUSE_NS {
-            self.filter.pause(&mut self.echo_text);
+            let in_trace_line = self.book.in_trace_line();
+            self.filter.pause(self.assembler.pending(), in_trace_line, &mut self.echo_text);
         }
         self.show();
         let unsaved = !self.text.is_empty() || self.ring.tail() != self.cursor;
@@ -195,16 +202,28 @@ impl Consumer {
 
     /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
     pub fn finish(mut self) -> Left {
-        let book = &mut self.book;
-        self.assembler.finish(|line| book.take(&line));
+        let Consumer { assembler, book, filter, echo_text, showing, .. } = &mut self;
+        assembler.finish(|line| show(&line, book, filter, *showing, echo_text));
+        book.finish();
         if self.splitter.in_line() && self.log.is_some() {
             self.text.push(b'\n');
             trace::note(&mut self.text, trace::NO_NEWLINE, &serde_json::Value::Bool(true));
         }
-        self.filter.finish(&mut self.echo_text);
         self.flush();
         Left { book: self.book, log: self.log }
     }
+}
+
+/// Takes a line into the book, and what of it is not of the trace to the echo.
+fn show(line: &Line<'_>, book: &mut Book, filter: &mut Filter, showing: bool, out: &mut Vec<u8>) {
+    let begin = line.bytes.as_ptr() as usize;
+    book.take(line, |text, ends| {
+        if showing {
+            // Foreign text is a part of the line, so its place in it is a difference of addresses.
+            filter.text((text.as_ptr() as usize).saturating_sub(begin), text, ends, out);
+        }
+    });
+    filter.next_line();
 }
 
 /// A consumer on a thread of its own.

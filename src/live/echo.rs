@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::core::lines::Fragment;
 use crate::core::parse::serial::MARK;
 use crate::sys::fd::{self, Want};
 
@@ -26,69 +25,50 @@ pub enum Mode {
     None,
 }
 
-/// A line's beginning is kept back up to this size while it may still turn out to be a trace line.
-const HOLD: usize = 64 << 10;
-
-/// Decides what passes, on fragments of lines.
+/// Decides what passes. Bytes are shown as they come where everything passes; else by line, since only a whole line
+/// tells what of it is not of the trace.
 #[derive(Debug)]
 pub struct Filter {
     mode: Mode,
-    held: Vec<u8>,
+    /// How much of the line that has not ended was shown already.
+    shown: usize,
 }
 
 impl Filter {
     /// A filter at the beginning of a line.
     pub fn new(mode: Mode) -> Self {
-        Filter { mode, held: Vec::new() }
+        Filter { mode, shown: 0 }
     }
 
-    /// Takes a fragment and appends what passes.
-    pub fn feed(&mut self, fragment: &Fragment<'_>, out: &mut Vec<u8>) {
-        match self.mode {
-            Mode::None => return,
-            Mode::All => out.extend_from_slice(fragment.bytes),
-            Mode::Rest if fragment.ends && self.held.is_empty() => return whole(fragment.bytes, out),
-            Mode::Rest => {
-                self.held.extend_from_slice(fragment.bytes);
-                if fragment.ends {
-                    whole(&self.held, out);
-                    self.held.clear();
-                } else if self.held.len() > HOLD && memmem::find(&self.held, MARK).is_none() {
-                    // Long text is no trace line, but its last bytes may begin one.
-                    let pass = self.held.len() - (MARK.len() - 1);
-                    out.extend(self.held.drain(..pass));
-                }
-                return;
-            }
+    /// Bytes as they come.
+    pub fn bytes(&self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self.mode == Mode::All {
+            out.extend_from_slice(bytes);
         }
-        if fragment.ends {
+    }
+
+    /// Text of a line (or of a part of one) that is not of the trace, at `at` in it.
+    pub fn text(&self, at: usize, text: &[u8], ends: bool, out: &mut Vec<u8>) {
+        if self.mode != Mode::Rest {
+            return;
+        }
+        let known = self.shown.saturating_sub(at).min(text.len());
+        out.extend_from_slice(&text[known..]);
+        if ends {
             out.push(b'\n');
         }
     }
 
-    /// Nothing came for a while: an unfinished line that is no trace line (a prompt, dots) passes as it is.
-    pub fn pause(&mut self, out: &mut Vec<u8>) {
-        if !may_be_trace(&self.held) {
-            out.append(&mut self.held);
-        }
+    /// A line is over.
+    pub fn next_line(&mut self) {
+        self.shown = 0;
     }
 
-    /// The end: what is kept back passes, unless it is a trace line.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
-        if memmem::find(&self.held, MARK).is_none() {
-            out.append(&mut self.held);
-        }
-        self.held.clear();
-    }
-}
-
-/// A whole line. What stands before a trace line's mark is another writer's, whose text goes on in the next line.
-fn whole(line: &[u8], out: &mut Vec<u8>) {
-    match memmem::find(line, MARK) {
-        Some(at) => out.extend_from_slice(&line[..at]),
-        None => {
-            out.extend_from_slice(line);
-            out.push(b'\n');
+    /// Nothing came for a while: an unfinished line that cannot be of the trace (a prompt, dots) passes as it is.
+    pub fn pause(&mut self, pending: &[u8], in_trace_line: bool, out: &mut Vec<u8>) {
+        if self.mode == Mode::Rest && !in_trace_line && !may_be_trace(pending) {
+            out.extend_from_slice(&pending[self.shown.min(pending.len())..]);
+            self.shown = pending.len();
         }
     }
 }
@@ -224,31 +204,6 @@ fn write_out(shared: &(Mutex<Queue>, Condvar), to: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::lines::Splitter;
-    use proptest::prelude::*;
-
-    fn filtered(mode: Mode, pieces: &[&[u8]]) -> Vec<u8> {
-        let (mut splitter, mut filter, mut out) = (Splitter::default(), Filter::new(mode), Vec::new());
-        for piece in pieces {
-            splitter.feed(1, piece, |f| filter.feed(&f, &mut out));
-        }
-        filter.finish(&mut out);
-        out
-    }
-
-    #[test]
-    fn trace_lines_stay_out_and_nothing_else_does() {
-        let text = b"a\n\nhrx debug serial: begin phase=x\nb\0\xff\r\nhrx debug\nlast";
-        assert_eq!(filtered(Mode::Rest, &[text]), b"a\n\nb\0\xff\r\nhrx debug\nlast");
-        assert_eq!(filtered(Mode::All, &[text]), text);
-        assert_eq!(filtered(Mode::None, &[text]), b"");
-    }
-
-    #[test]
-    fn anothers_text_before_a_trace_line_goes_on_where_it_was_cut() {
-        let text = b"0.01 I hrx debug serial: end phase=x\nllama_context: y\n";
-        assert_eq!(filtered(Mode::Rest, &[text]), b"0.01 I llama_context: y\n");
-    }
 
     #[test]
     fn an_unfinished_line_passes_after_a_pause_unless_it_may_be_a_trace_line() {
@@ -256,34 +211,34 @@ mod tests {
             [("....", true), ("> ", true), ("hrx deb", false), ("x hrx debug serial: en", false)]
         {
             let (mut filter, mut out) = (Filter::new(Mode::Rest), Vec::new());
-            let part = Fragment { ns: 1, bytes: text.as_bytes(), starts: true, ends: false };
-            filter.feed(&part, &mut out);
-            assert_eq!(out, b"", "kept back at first");
-            filter.pause(&mut out);
+            filter.pause(text.as_bytes(), false, &mut out);
             assert_eq!(!out.is_empty(), passes, "{text}");
+            filter.pause(text.as_bytes(), false, &mut out);
+            assert!(out.len() <= text.len(), "once");
+            assert!(passes || out.is_empty());
         }
+        let mut out = Vec::new();
+        Filter::new(Mode::Rest).pause(b" list=main", true, &mut out);
+        assert_eq!(out, b"", "it may be the rest of a trace line");
     }
 
     #[test]
-    fn a_long_line_is_not_kept_back() {
-        let long = vec![b'x'; HOLD + 100];
+    fn what_was_shown_in_a_pause_is_not_shown_again() {
         let (mut filter, mut out) = (Filter::new(Mode::Rest), Vec::new());
-        filter.feed(&Fragment { ns: 1, bytes: &long, starts: true, ends: false }, &mut out);
-        assert!(out.len() > HOLD);
-        filter.feed(&Fragment { ns: 1, bytes: b"y", starts: false, ends: true }, &mut out);
-        assert_eq!(out.len(), long.len() + 2);
+        filter.pause(b"load ..", false, &mut out);
+        filter.text(0, b"load ....", true, &mut out);
+        filter.next_line();
+        filter.text(0, b"next", true, &mut out);
+        assert_eq!(out, b"load ....\nnext\n");
     }
 
-    proptest! {
-        #[test]
-        fn any_cut_passes_the_same(text in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'h'), any::<u8>()], 0..60),
-                                   at in 0usize..60, cut in 0usize..90) {
-            let mut text = text;
-            let at = at.min(text.len());
-            text.splice(at..at, MARK.iter().copied());
-            let cut = cut.min(text.len());
-            prop_assert_eq!(filtered(Mode::Rest, &[&text[..cut], &text[cut..]]), filtered(Mode::Rest, &[&text]));
-            prop_assert_eq!(filtered(Mode::All, &[&text[..cut], &text[cut..]]), text);
+    #[test]
+    fn each_mode_passes_its_own() {
+        for (mode, passed) in [(Mode::Rest, "text\n"), (Mode::All, "bytes"), (Mode::None, "")] {
+            let (filter, mut out) = (Filter::new(mode), Vec::new());
+            filter.bytes(b"bytes", &mut out);
+            filter.text(0, b"text", true, &mut out);
+            assert_eq!(out, passed.as_bytes(), "{mode:?}");
         }
     }
 

@@ -1,4 +1,5 @@
 //! Parsers of what a target prints. On bytes, unanchored, and none of them can fail.
 
 pub mod llama;
+pub mod rejoin;
 pub mod serial;

@@ -1,69 +1,417 @@
-//! The HRX serial trace: `hrx debug serial: <event> phase=<phase>[ <detail>]`.
+//! The words of the HRX serial trace: `hrx debug serial: <event> phase=<phase>[ <key>=<value>…]`.
+//!
+//! Only words here; how lines that were written into each other come apart is in [`super::rejoin`].
 
 use memchr::memmem;
 
 /// What marks a line of the serial trace, anywhere in it.
 pub const MARK: &[u8] = b"hrx debug serial: ";
 
-/// One line of the serial trace.
+/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Serial<'a> {
-    /// What happened, as written: `begin`, `end`, `failed`, `sync-begin`, `sync-end`, or a word of a later build.
-    pub event: &'a [u8],
-    /// The phase, as written.
-    pub phase: &'a [u8],
-    /// What follows the phase, without the space before it; empty when there is no detail.
-    pub detail: &'a [u8],
-    /// What stood in the line before the mark: colour codes, a logger's prefix, another writer's text.
-    pub before: &'a [u8],
+pub enum Event {
+    /// Something begins.
+    Begin,
+    /// It ended.
+    End,
+    /// It failed.
+    Failed,
+    /// A wait for the device begins.
+    SyncBegin,
+    /// The device is idle.
+    SyncEnd,
+    /// A word of a later build.
+    Other,
 }
 
-/// Looks for the mark. `None`: not a trace line; `Some(None)`: the mark without an event and a phase (a broken line).
-pub fn find(line: &[u8]) -> Option<Option<Serial<'_>>> {
-    let at = memmem::find(line, MARK)?;
-    let before = &line[..at];
-    Some(head(&line[at + MARK.len()..]).map(|(event, phase, detail)| Serial { event, phase, detail, before }))
+/// Where it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Before a command's launch: the device is idle already.
+    Pre,
+    /// A command's launch.
+    Launch,
+    /// After a command's launch: the device works.
+    Post,
+    /// A command list.
+    List,
+    /// A command program.
+    Program,
+    /// A phase of the host: its place in [`HOST_PHASES`], and whether it is the side behind it.
+    Host(u8, bool),
+    /// A word of a later build.
+    Other,
 }
 
-/// Splits `<event> phase=<phase>[ <detail>]`.
-fn head(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let space = memchr::memchr(b' ', text)?;
-    let (event, rest) = (&text[..space], &text[space + 1..]);
-    let rest = rest.strip_prefix(b"phase=")?;
-    let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
-    let (phase, detail) = rest.split_at(end);
-    let is_word = |word: &[u8]| !word.is_empty() && word.iter().all(|b| b.is_ascii_graphic());
-    (is_word(event) && is_word(phase)).then(|| (event, phase, detail.strip_prefix(b" ").unwrap_or(detail)))
+/// What the host does around a program's lists, in the backend's order. The trace prints `-pre` and `-post` of each.
+pub const HOST_PHASES: [&str; 8] = [
+    "host-staging-rebind",
+    "transient-arena-acquire",
+    "transient-bind",
+    "constant-initialization",
+    "completion-counter-initialization",
+    "host-staging-upload-buffer",
+    "host-staging-upload",
+    "host-staging-download",
+];
+
+/// Which list a command stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum List {
+    /// The program's own commands.
+    #[default]
+    Main,
+    /// The commands that prepare it.
+    Init,
+    /// A word of a later build.
+    Other,
+}
+
+impl List {
+    /// The backend's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            List::Main => "main",
+            List::Init => "init",
+            List::Other => "other",
+        }
+    }
+}
+
+/// What kind of command it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommandKind {
+    /// The line does not say.
+    #[default]
+    Unsaid,
+    /// A kernel.
+    Kernel,
+    /// Anything else: `Invalid`, `Unknown(n)`, a word of a later build.
+    Other,
+}
+
+/// The fields of a line. Absent is absent, not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// `list=`.
+    pub list: Option<List>,
+    /// `index=`.
+    pub index: Option<u64>,
+    /// `list_commands=`.
+    pub list_commands: Option<u64>,
+    /// `ordinal=`.
+    pub ordinal: Option<u64>,
+    /// `kind=`.
+    pub kind: CommandKind,
+    /// `kernel_id=`.
+    pub kernel_id: Option<u64>,
+    /// `bindings=`.
+    pub bindings: Option<u64>,
+    /// `main_commands=`.
+    pub main_commands: Option<u64>,
+    /// `init_commands=`.
+    pub init_commands: Option<u64>,
+    /// `value=`.
+    pub value: Option<u64>,
+}
+
+/// A head: event and phase, and what stands behind them in the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// What happened.
+    pub event: Event,
+    /// The event's word.
+    pub word: &'a [u8],
+    /// Where.
+    pub phase: Phase,
+    /// The phase's word.
+    pub phase_word: &'a [u8],
+    /// The rest of the line.
+    pub rest: &'a [u8],
+}
+
+/// Reads a head behind its mark. `None`: cut, or written into before its phase was out.
+pub fn head(text: &[u8]) -> Option<Head<'_>> {
+    let space = text.iter().take(40).position(|b| *b == b' ')?;
+    let (word, rest) = (&text[..space], text[space + 1..].strip_prefix(b"phase=")?);
+    let event = match word {
+        b"begin" => Event::Begin,
+        b"end" => Event::End,
+        b"sync-begin" => Event::SyncBegin,
+        b"sync-end" => Event::SyncEnd,
+        b"failed" => Event::Failed,
+        other if !other.is_empty() && other.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') => {
+            Event::Other
+        }
+        _ => return None,
+    };
+    let (phase, length) = phase(rest)?;
+    Some(Head { event, word, phase, phase_word: &rest[..length], rest: &rest[length..] })
+}
+
+/// The phase that a text begins with, and its length. Foreign text may stand right behind it.
+fn phase(text: &[u8]) -> Option<(Phase, usize)> {
+    let end = text.iter().position(|b| !b.is_ascii_lowercase() && *b != b'-').unwrap_or(text.len());
+    let word = &text[..end];
+    if let Some(known) = known_phase(word) {
+        return Some((known, end));
+    }
+    // A word that is not known: a known one with letters right behind it is one with foreign text; one with more words
+    // of its own is of a later build.
+    let known = (1..end).rev().find_map(|n| known_phase(&word[..n]).map(|phase| (phase, n)));
+    match known {
+        Some((phase, n)) if word[n] != b'-' || !whole(&text[end..]) => Some((phase, n)),
+        _ if end > 0 && whole(&text[end..]) => Some((Phase::Other, end)),
+        known => known,
+    }
+}
+
+/// What follows is a line's end or a detail.
+fn whole(text: &[u8]) -> bool {
+    text.is_empty() || is_detail(text)
+}
+
+fn known_phase(word: &[u8]) -> Option<Phase> {
+    Some(match word {
+        b"command-pre-dispatch" => Phase::Pre,
+        b"command-dispatch" => Phase::Launch,
+        b"command-post-dispatch" => Phase::Post,
+        b"command-list" => Phase::List,
+        b"command-program" => Phase::Program,
+        _ => {
+            let (name, post) = match word.strip_suffix(b"-post") {
+                Some(name) => (name, true),
+                None => (word.strip_suffix(b"-pre")?, false),
+            };
+            let place = HOST_PHASES.iter().position(|p| p.as_bytes() == name)?;
+            Phase::Host(u8::try_from(place).ok()?, post)
+        }
+    })
+}
+
+/// Whether a text begins as a detail does, with its space.
+pub fn is_detail(text: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 3] = [b" list=", b" main_commands=", b" value="];
+    BEGINNINGS.iter().any(|b| text.starts_with(b)) || other_order(text)
+}
+
+/// Fields may come in another order: a known key that is none of the usual first ones.
+fn other_order(text: &[u8]) -> bool {
+    const KEYS: [&[u8]; 7] = [
+        b" index=",
+        b" list_commands=",
+        b" ordinal=",
+        b" kernel_id=",
+        b" bindings=",
+        b" init_commands=",
+        b" transient_arena=",
+    ];
+    text.first() == Some(&b' ') && KEYS.iter().any(|k| text.starts_with(k))
+}
+
+/// Where in a text a detail begins.
+pub fn find_detail(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr(b' ', &text[from..]) {
+        if is_detail(&text[from + at..]) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
+}
+
+/// Reads a detail that begins with its space; yields it and what stands behind it. A number right before foreign text
+/// cannot be trusted, since that text may begin with a digit: it is left out, and stands in what is behind.
+pub fn detail(text: &[u8]) -> (Detail, &[u8]) {
+    let mut detail = Detail::default();
+    let (mut rest, mut first) = (text, None);
+    while let Some((key, value, after)) = pair(rest) {
+        if *first.get_or_insert(key) == key && rest.len() != text.len() {
+            // The same field again: another detail begins.
+            break;
+        }
+        let glued = after.first().is_some_and(|b| *b != b' ');
+        let foreign = glued || !after.is_empty() && pair(after).is_none();
+        if foreign && value.first().is_some_and(u8::is_ascii_digit) {
+            // A clock or a count behind it may have lent it its digits; a letter has not.
+            let lent = after.first().is_some_and(|b| b". :".contains(b));
+            return (detail, if lent { &rest[rest.len() - after.len() - value.len()..] } else { after });
+        }
+        set(&mut detail, key, value);
+        rest = after;
+        if glued {
+            break;
+        }
+    }
+    (detail, rest)
+}
+
+/// ` key=value` at the beginning of a text: key, value, what follows.
+fn pair(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let text = text.strip_prefix(b" ")?;
+    let equals = text.iter().take(32).position(|b| !b.is_ascii_lowercase() && *b != b'_')?;
+    if equals == 0 || text[equals] != b'=' {
+        return None;
+    }
+    let value = &text[equals + 1..];
+    let digits = value.iter().position(|b| !b.is_ascii_digit()).unwrap_or(value.len());
+    let end = if digits > 0 {
+        digits
+    } else {
+        value.iter().position(|b| !b.is_ascii_alphanumeric() && !b"()_-".contains(b)).unwrap_or(value.len())
+    };
+    (end > 0).then(|| (&text[..equals], &value[..end], &value[end..]))
+}
+
+fn set(detail: &mut Detail, key: &[u8], value: &[u8]) {
+    match key {
+        b"list" => {
+            detail.list = Some(match value {
+                b"main" => List::Main,
+                b"init" => List::Init,
+                _ => List::Other,
+            });
+        }
+        b"kind" => {
+            let kernel = value.eq_ignore_ascii_case(b"kernel");
+            detail.kind = if kernel { CommandKind::Kernel } else { CommandKind::Other };
+        }
+        b"index" => detail.index = number(value),
+        b"list_commands" => detail.list_commands = number(value),
+        b"ordinal" => detail.ordinal = number(value),
+        b"kernel_id" => detail.kernel_id = number(value),
+        b"bindings" => detail.bindings = number(value),
+        b"main_commands" => detail.main_commands = number(value),
+        b"init_commands" => detail.init_commands = number(value),
+        b"value" => detail.value = number(value),
+        // Fields of a later build are kept out of the way.
+        _ => {}
+    }
+}
+
+/// Decimal digits as a number, checked.
+fn number(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |n, b| {
+        let digit = b.is_ascii_digit().then(|| u64::from(b - b'0'))?;
+        n.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The phase and the reason of `HRX debug serial sync failed phase=<phase> <detail>: <reason>`, as llama.cpp's logger
+/// prints it.
+pub fn sync_failed(line: &[u8]) -> Option<&[u8]> {
+    const WORDS: &[u8] = b"HRX debug serial sync failed phase=";
+    memmem::find(line, WORDS).map(|at| line[at + WORDS.len()..].trim_ascii_end())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    const COMMAND: &[u8] =
+        b" list=main index=3 list_commands=300 ordinal=4 kind=Kernel kernel_id=18238910775981276583 bindings=7";
 
     #[test]
-    fn heads_details_and_what_stood_before() {
-        let line =
-            b"\x1b[0m0.01.2 I hrx debug serial: sync-end phase=command-post-dispatch list=main index=3";
-        let got = find(line).unwrap().unwrap();
-        assert_eq!(got.event, b"sync-end");
-        assert_eq!(got.phase, b"command-post-dispatch");
-        assert_eq!(got.detail, b"list=main index=3");
-        assert_eq!(got.before, b"\x1b[0m0.01.2 I ");
-        let bare = find(b"hrx debug serial: begin phase=command-list").unwrap().unwrap();
-        assert_eq!((bare.event, bare.detail), (&b"begin"[..], &b""[..]));
+    fn every_event_and_phase_has_its_place() {
+        for (word, event) in [("begin", Event::Begin), ("end", Event::End), ("failed", Event::Failed)] {
+            let text = format!("{word} phase=command-list list=main");
+            assert_eq!(head(text.as_bytes()).unwrap().event, event);
+        }
+        for (word, phase) in [
+            ("command-pre-dispatch", Phase::Pre),
+            ("command-dispatch", Phase::Launch),
+            ("command-post-dispatch", Phase::Post),
+            ("command-program", Phase::Program),
+            ("host-staging-upload-buffer-pre", Phase::Host(5, false)),
+            ("host-staging-upload-post", Phase::Host(6, true)),
+            ("transient-bind-post", Phase::Host(2, true)),
+            ("command-retire", Phase::Other),
+        ] {
+            let text = format!("sync-begin phase={word}");
+            let got = head(text.as_bytes()).unwrap();
+            assert_eq!((got.event, got.phase, got.rest), (Event::SyncBegin, phase, &b""[..]), "{word}");
+        }
+        assert_eq!(head(b"retired phase=command-list").unwrap().event, Event::Other);
     }
 
     #[test]
-    fn cut_heads_are_broken_and_other_lines_are_none() {
-        for broken in [
-            &b"hrx debug serial: "[..],
-            b"hrx debug serial: begin",
-            b"hrx debug serial: begin phase=",
-            b"hrx debug serial: begin phas",
+    fn cut_heads_are_none() {
+        for text in [
+            &b""[..],
+            b"begin",
+            b"begin ",
+            b"begin phas",
+            b"begin phase=",
+            b"be gin phase=command-list",
+            b"3 phase=command-list",
         ] {
-            assert_eq!(find(broken), Some(None), "{}", String::from_utf8_lossy(broken));
+            assert_eq!(head(text), None, "{}", String::from_utf8_lossy(text));
         }
-        assert_eq!(find(b"hrx debug seria"), None);
-        assert_eq!(find(b"HRX debug serial sync failed phase=x"), None);
+    }
+
+    #[test]
+    fn foreign_text_behind_a_phase_is_not_of_it() {
+        for foreign in ["llama_context: x", "0.01.2 I y", "-x y", "\x1b[0m"] {
+            let text = format!("end phase=command-dispatch{foreign}");
+            let got = head(text.as_bytes()).unwrap();
+            assert_eq!((got.phase, got.rest), (Phase::Launch, foreign.as_bytes()), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn details_in_any_order_with_unknown_fields_between() {
+        let (d, rest) = detail(COMMAND);
+        assert_eq!(
+            (d.list, d.index, d.list_commands, d.ordinal),
+            (Some(List::Main), Some(3), Some(300), Some(4))
+        );
+        assert_eq!(
+            (d.kind, d.kernel_id, d.bindings),
+            (CommandKind::Kernel, Some(18_238_910_775_981_276_583), Some(7))
+        );
+        assert_eq!(rest, b"");
+        let mixed = b" bindings=7 kernel_id=18238910775981276583 colour=red kind=KERNEL ordinal=4 list_commands=300 index=3 list=main";
+        assert_eq!(detail(mixed), (d, &b""[..]));
+        assert!(
+            is_detail(mixed) && is_detail(COMMAND) && !is_detail(b" llama=3") && !is_detail(b"list=main")
+        );
+    }
+
+    #[test]
+    fn numbers_before_foreign_text_are_not_trusted() {
+        for foreign in ["llama text", "0.00.1 I", "5 tokens", "\x1b[0m"] {
+            let text = [COMMAND, foreign.as_bytes()].concat();
+            let (d, rest) = detail(&text);
+            assert_eq!((d.index, d.bindings), (Some(3), None), "{foreign}");
+            assert!(rest.ends_with(foreign.as_bytes()) && rest.len() <= foreign.len() + 1, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn ids_are_64_bit_and_checked() {
+        assert_eq!(detail(b" kernel_id=18446744073709551615").0.kernel_id, Some(u64::MAX));
+        assert_eq!(detail(b" kernel_id=18446744073709551616").0.kernel_id, None);
+        assert_eq!(detail(b" list=main kind=Invalid").0.kind, CommandKind::Other);
+        assert_eq!(detail(b" list=main kind=Unknown(7)").0.kind, CommandKind::Other);
+    }
+
+    #[test]
+    fn a_failed_wait_is_told_by_the_logger() {
+        let line = b"0.01 E HRX debug serial sync failed phase=command-post-dispatch list=main index=3: device lost\r";
+        assert_eq!(sync_failed(line), Some(&b"command-post-dispatch list=main index=3: device lost"[..]));
+        assert_eq!(sync_failed(b"hrx debug serial: sync-end phase=x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+            let _ = head(&bytes);
+            let _ = detail(&bytes);
+            let _ = find_detail(&bytes);
+            let text = [b"begin phase=command-dispatch list=", bytes.as_slice()].concat();
+            let _ = head(&text).map(|h| detail(h.rest));
+        }
     }
 }

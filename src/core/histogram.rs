@@ -1,0 +1,164 @@
+//! Durations counted in logarithmic buckets, so that medians and percentiles come without keeping every one.
+//!
+//! A power of two has [`PARTS`] buckets of equal width; a duration below [`PARTS`] ns has its own. A quantile is the
+//! middle of its bucket, so it is within half a bucket's width of the true one: 0.8 %. Count, sum, least and most are
+//! exact.
+
+/// Buckets a power of two.
+const PARTS: u64 = 64;
+/// Its binary logarithm.
+const BITS: u32 = 6;
+
+/// The largest relative error of a quantile, percent.
+pub const ERROR_PERCENT: f64 = 0.8;
+
+/// Durations, ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// Counts from bucket `first` on.
+    counts: Vec<u32>,
+    first: usize,
+    count: u64,
+    total: u64,
+    least: u64,
+    most: u64,
+}
+
+fn bucket(ns: u64) -> usize {
+    if ns < PARTS {
+        return ns as usize;
+    }
+    let power = ns.ilog2();
+    let part = ns >> (power - BITS) & (PARTS - 1);
+    (u64::from(power - BITS + 1) * PARTS + part) as usize
+}
+
+/// The middle of a bucket, ns.
+fn middle(bucket: usize) -> u64 {
+    let (row, part) = (bucket as u64 / PARTS, bucket as u64 % PARTS);
+    if row == 0 {
+        return part;
+    }
+    let width = 1_u64 << (row - 1);
+    ((PARTS + part) * width).saturating_add(width / 2)
+}
+
+impl Histogram {
+    /// Counts one duration.
+    pub fn add(&mut self, ns: u64) {
+        let at = bucket(ns);
+        if self.counts.is_empty() {
+            self.first = at;
+        }
+        if at < self.first {
+            let more = self.first - at;
+            self.counts.splice(0..0, std::iter::repeat_n(0, more));
+            self.first = at;
+        }
+        let place = at - self.first;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] = self.counts[place].saturating_add(1);
+        self.least = if self.count == 0 { ns } else { self.least.min(ns) };
+        self.most = self.most.max(ns);
+        self.count += 1;
+        self.total = self.total.saturating_add(ns);
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their sum, ns.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The shortest, ns.
+    pub fn least(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.least)
+    }
+
+    /// The longest, ns.
+    pub fn most(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.most)
+    }
+
+    /// Their mean, ns, rounded to the nearest.
+    pub fn mean(&self) -> Option<u64> {
+        (self.count > 0)
+            .then(|| ((u128::from(self.total) + u128::from(self.count) / 2) / u128::from(self.count)) as u64)
+    }
+
+    /// The duration that `percent` of them do not exceed (nearest rank), ns, to within the bucket's error.
+    pub fn quantile(&self, percent: u64) -> Option<u64> {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        let mut seen = 0;
+        for (place, count) in self.counts.iter().enumerate() {
+            seen += u64::from(*count);
+            if seen >= rank {
+                return Some(middle(self.first + place).clamp(self.least, self.most));
+            }
+        }
+        None
+    }
+
+    /// The buckets that hold anything: from, to (not included), count; ns.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        let edge = |bucket: usize| {
+            let (row, part) = (bucket as u64 / PARTS, bucket as u64 % PARTS);
+            if row == 0 { part } else { (PARTS + part).saturating_mul(1 << (row - 1)) }
+        };
+        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        filled.map(move |(place, n)| (edge(self.first + place), edge(self.first + place + 1), *n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn small_ones_are_exact() {
+        let mut h = Histogram::default();
+        for ns in [5, 1, 3, 2, 4] {
+            h.add(ns);
+        }
+        assert_eq!((h.count(), h.total(), h.least(), h.most(), h.mean()), (5, 15, Some(1), Some(5), Some(3)));
+        assert_eq!((h.quantile(50), h.quantile(95), h.quantile(0)), (Some(3), Some(5), Some(1)));
+    }
+
+    #[test]
+    fn none_have_no_mean() {
+        let h = Histogram::default();
+        assert_eq!((h.mean(), h.quantile(50), h.least(), h.most()), (None, None, None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_the_stated_error(mut all in prop::collection::vec(0u64..10_000_000_000, 1..200)) {
+            let mut h = Histogram::default();
+            all.iter().for_each(|ns| h.add(*ns));
+            all.sort_unstable();
+            for percent in [1, 50, 95, 100] {
+                let rank = (all.len() as u64 * percent).div_ceil(100).max(1) as usize;
+                let real = all[rank - 1] as f64;
+                let got = h.quantile(percent).unwrap() as f64;
+                prop_assert!((got - real).abs() <= real * ERROR_PERCENT / 100.0 + 1.0, "{} for {}", got, real);
+            }
+            prop_assert_eq!(h.total(), all.iter().sum::<u64>());
+            prop_assert_eq!(h.buckets().map(|b| u64::from(b.2)).sum::<u64>(), h.count());
+        }
+
+        #[test]
+        fn every_duration_has_a_bucket_around_it(ns in any::<u64>()) {
+            let mut h = Histogram::default();
+            h.add(ns);
+            let (from, to, n) = h.buckets().next().unwrap();
+            prop_assert!(from <= ns && (ns < to || to <= from) && n == 1, "{} not in {}..{}", ns, from, to);
+        }
+    }
+}

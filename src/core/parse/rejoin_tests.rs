@@ -1,0 +1,274 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::lines::{Assembler, Splitter};
+
+/// A piece of text that one writer writes at once.
+type Piece = Vec<u8>;
+
+/// What came out: events with a detail or without, in their order, foreign text, broken heads.
+#[derive(Debug, Default, PartialEq)]
+struct Out {
+    events: Vec<(u64, bool, Event, Phase, Option<Detail>)>,
+    foreign: Vec<u8>,
+    /// Foreign text as a terminal would show it.
+    shown: Vec<u8>,
+    broken: u64,
+    rejoined: u64,
+}
+
+/// Writes pieces one after another, a nanosecond apart, and takes the lines apart.
+fn take(pieces: &[Piece]) -> Out {
+    let (mut splitter, mut assembler, mut rejoiner) =
+        (Splitter::default(), Assembler::default(), Rejoiner::default());
+    let mut out = Out::default();
+    for (i, piece) in pieces.iter().enumerate() {
+        splitter.feed(i as u64, piece, |f| {
+            assembler.feed(&f, |line| rejoiner.take(line.ns, line.bytes, |part| add(&mut out, part)));
+        });
+    }
+    assembler.finish(|line| rejoiner.take(line.ns, line.bytes, |part| add(&mut out, part)));
+    rejoiner.finish(|part| add(&mut out, part));
+    out.rejoined = rejoiner.rejoined;
+    out
+}
+
+fn add(out: &mut Out, part: Part<'_>) {
+    match part {
+        Part::Serial(s) => out.events.push((s.ns, s.exact, s.event, s.phase, s.detail)),
+        Part::Foreign(text, ends) => {
+            out.foreign.extend_from_slice(text);
+            out.shown.extend_from_slice(text);
+            if ends {
+                out.shown.push(b'\n');
+            }
+        }
+        Part::Broken => out.broken += 1,
+    }
+}
+
+fn pieces(texts: &[&str]) -> Vec<Piece> {
+    texts.iter().map(|t| t.as_bytes().to_vec()).collect()
+}
+
+const HEAD: &str = "hrx debug serial: begin phase=command-dispatch";
+const DETAIL: &str = " list=main index=3 list_commands=9 ordinal=3 kind=Kernel kernel_id=77 bindings=5";
+
+#[test]
+fn a_whole_line_is_one_event() {
+    let out = take(&pieces(&[HEAD, DETAIL, "\n"]));
+    let detail = out.events[0].4.unwrap();
+    assert_eq!((detail.index, detail.kernel_id, detail.bindings), (Some(3), Some(77), Some(5)));
+    assert_eq!((out.events.len(), out.broken, out.rejoined, out.events[0].1), (1, 0, 0, true));
+}
+
+#[test]
+fn foreign_text_between_any_two_pieces_comes_out_and_the_line_is_joined() {
+    for (order, shown) in [
+        (&[HEAD, "llama: x\n", DETAIL, "\n"][..], "llama: x\n"),
+        (&[HEAD, DETAIL, "llama: x\n", "\n"], "llama: x\n"),
+        (&[HEAD, "0.01.2 I ", DETAIL, "\n", "text\n"], "0.01.2 I text\n"),
+        (&[HEAD, "one\n", "two\n", "three\n", DETAIL, "\n"], "one\ntwo\nthree\n"),
+        (&[HEAD, "\n", DETAIL, "\n"], ""),
+        (&[HEAD, "....", DETAIL, "dots\n", "\n"], "....dots\n"),
+        // What may have lent its digits to the number before it is shown with them.
+        (&[HEAD, DETAIL, "0.01.2 I x\n", "\n"], "50.01.2 I x\n"),
+    ] {
+        let out = take(&pieces(order));
+        assert_eq!((out.events.len(), out.broken), (1, 0), "{order:?}: {out:?}");
+        let (ns, exact, _, phase, detail) = out.events[0];
+        assert_eq!(
+            (ns, exact, phase, detail.and_then(|d| d.index)),
+            (0, true, Phase::Launch, Some(3)),
+            "{order:?}"
+        );
+        assert_eq!(String::from_utf8_lossy(&out.shown), shown, "{order:?}");
+    }
+}
+
+#[test]
+fn a_head_behind_foreign_text_has_no_time_of_its_own() {
+    let out = take(&pieces(&["0.01.2 I ", HEAD, DETAIL, "\n", "text\n"]));
+    assert!(!out.events[0].1, "the line's stamp is the logger's");
+    assert_eq!(out.shown, b"0.01.2 I text\n");
+}
+
+#[test]
+fn a_trace_that_is_logged_with_a_prefix_has_its_lines_times() {
+    let line = format!("\x1b[34m0.01.234.567\x1b[0m \x1b[32mI \x1b[0m{HEAD}{DETAIL}\n");
+    let out = take(&vec![line.into_bytes(); 20]);
+    assert_eq!(out.events.iter().filter(|e| e.1).count(), 20 - PREFIXED as usize);
+}
+
+#[test]
+fn waits_of_commands_outside_the_traced_range_have_no_detail() {
+    let wait = [
+        "hrx debug serial: sync-begin phase=command-pre-dispatch",
+        "\n",
+        "hrx debug serial: sync-end phase=command-pre-dispatch",
+        "\n",
+    ];
+    let out = take(&pieces(&[wait, wait].concat()));
+    assert_eq!((out.events.len(), out.broken), (4, 0), "{out:?}");
+    assert!(out.events.iter().all(|e| e.4.is_none() && e.1));
+}
+
+#[test]
+fn two_heads_before_a_detail_are_both_lost_and_counted() {
+    let other = "hrx debug serial: end phase=command-dispatch";
+    let out = take(&pieces(&[HEAD, other, DETAIL, DETAIL, "\n", "\n", HEAD, DETAIL, "\n"]));
+    assert_eq!(out.broken, 2);
+    assert_eq!(out.events.len(), 1, "the line behind them is whole: {out:?}");
+    assert_eq!(out.events[0].0, 6);
+}
+
+#[test]
+fn a_detail_that_never_comes_is_forgotten_after_a_while() {
+    let mut rejoiner = Rejoiner::default();
+    let mut events = 0;
+    let mut line = |ns: u64, text: &str, events: &mut u64| {
+        rejoiner.take(ns, text.as_bytes(), |part| *events += u64::from(matches!(part, Part::Serial(_))));
+    };
+    let whole = format!("{HEAD}{DETAIL}");
+    line(0, &format!("{HEAD}hrx debug serial: end phase=command-dispatch"), &mut events);
+    line(1, &whole, &mut events);
+    assert_eq!(events, 0, "whose detail that is, is not certain");
+    line(FORGET + 2, &whole, &mut events);
+    assert_eq!(events, 1);
+}
+
+#[test]
+fn llama_text_with_a_details_words_stays_text() {
+    let text = "llama: a list=of things index=3\n value=7 length=9\n";
+    let out = take(&pieces(&[text]));
+    assert_eq!((out.shown.as_slice(), out.events.len(), out.broken), (text.as_bytes(), 0, 0));
+}
+
+/// A dispatch's lines as three pieces each.
+fn dispatch(index: u64) -> Vec<Piece> {
+    let detail = format!(
+        " list=main index={index} list_commands=9 ordinal={index} kind=Kernel kernel_id={} bindings=5",
+        index + 100
+    );
+    let heads = [
+        "sync-begin phase=command-pre-dispatch",
+        "sync-end phase=command-pre-dispatch",
+        "begin phase=command-dispatch",
+        "end phase=command-dispatch",
+        "sync-begin phase=command-post-dispatch",
+        "sync-end phase=command-post-dispatch",
+    ];
+    heads
+        .iter()
+        .flat_map(|h| {
+            [format!("hrx debug serial: {h}").into_bytes(), detail.clone().into_bytes(), b"\n".to_vec()]
+        })
+        .collect()
+}
+
+/// Two writers' pieces in one order; `true` = the first writer's turn.
+fn merged(first: &[Piece], second: &[Piece], turns: &[bool]) -> Vec<(bool, Piece)> {
+    let (mut a, mut b, mut all) = (first.iter(), second.iter(), Vec::new());
+    for turn in turns {
+        let next = if *turn { a.next() } else { b.next() };
+        all.extend(next.map(|p| (*turn, p.clone())));
+    }
+    all.extend(a.map(|p| (true, p.clone())));
+    all.extend(b.map(|p| (false, p.clone())));
+    all
+}
+
+/// What each head really was, by the time of its piece.
+fn truth(pieces: &[(bool, Piece)]) -> BTreeMap<u64, (Event, Phase, Option<u64>)> {
+    let mut open: [Option<(u64, Event, Phase)>; 2] = [None, None];
+    let mut all = BTreeMap::new();
+    for (i, (who, piece)) in pieces.iter().enumerate() {
+        let mine = &mut open[usize::from(*who)];
+        if let Some(text) = piece.strip_prefix(MARK) {
+            let head = serial::head(text).unwrap();
+            *mine = Some((i as u64, head.event, head.phase));
+        } else if let (Some((ns, event, phase)), true) = (*mine, serial::is_detail(piece)) {
+            all.insert(ns, (event, phase, serial::detail(piece).0.index));
+            *mine = None;
+        }
+    }
+    all
+}
+
+fn foreign() -> impl Strategy<Value = Vec<Piece>> {
+    let piece = prop_oneof![
+        Just("llama_context: n_ctx = 512\n"),
+        Just("0.00.035.060 "),
+        Just("I "),
+        Just("5 tokens\n"),
+        Just("."),
+        Just("\n"),
+        Just("text without an end "),
+    ];
+    prop::collection::vec(piece.prop_map(|t| t.as_bytes().to_vec()), 0..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn beside_a_foreign_writer_every_event_is_exact_or_counted(
+        indices in prop::collection::vec(0u64..9, 1..4),
+        text in foreign(),
+        turns in prop::collection::vec(any::<bool>(), 0..80),
+    ) {
+        let trace: Vec<Piece> = indices.iter().flat_map(|i| dispatch(*i)).collect();
+        let all = merged(&trace, &text, &turns);
+        let out = take(&all.iter().map(|p| p.1.clone()).collect::<Vec<_>>());
+        check(&all, &out)?;
+        // Nothing of the other writer is lost; a number of ours right before its digits may be shown with them.
+        let letters = |text: &[u8]| text.iter().filter(|b| **b != b'\n' && !b.is_ascii_digit()).map(|b| char::from(*b)).collect::<String>();
+        prop_assert_eq!(letters(&out.foreign), letters(&text.concat()));
+        prop_assert!(out.foreign.len() >= text.concat().iter().filter(|b| **b != b'\n').count());
+    }
+
+    #[test]
+    fn two_writers_of_the_trace_never_give_a_wrong_pair(
+        first in prop::collection::vec(0u64..9, 1..4),
+        second in prop::collection::vec(0u64..9, 1..4),
+        turns in prop::collection::vec(any::<bool>(), 0..160),
+    ) {
+        let [a, b] = [first, second].map(|w| w.iter().flat_map(|i| dispatch(*i)).collect::<Vec<_>>());
+        let all = merged(&a, &b, &turns);
+        let out = take(&all.iter().map(|p| p.1.clone()).collect::<Vec<_>>());
+        check(&all, &out)?;
+    }
+
+    #[test]
+    fn arbitrary_lines_never_panic(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..20)) {
+        let mut rejoiner = Rejoiner::default();
+        for (i, line) in lines.iter().enumerate() {
+            let text = if i % 2 == 0 { [MARK, line.as_slice()].concat() } else { line.clone() };
+            rejoiner.take(i as u64, &text, |_| {});
+        }
+    }
+}
+
+/// Every event that has a time is one that was written, with its own detail; what is missing was counted.
+fn check(all: &[(bool, Piece)], out: &Out) -> Result<(), TestCaseError> {
+    let truth = truth(all);
+    let mut seen = std::collections::BTreeSet::new();
+    for (ns, exact, event, phase, detail) in &out.events {
+        let Some(detail) = detail else { continue };
+        if *exact {
+            let real = truth.get(ns);
+            prop_assert_eq!(real, Some(&(*event, *phase, detail.index)), "at {}: {:?}", ns, out);
+            prop_assert!(seen.insert(*ns), "twice: {}", ns);
+        }
+    }
+    let lost = truth.len() as u64 - out.events.iter().filter(|e| e.4.is_some()).count() as u64;
+    prop_assert!(
+        out.broken + out.events.iter().filter(|e| e.4.is_none()).count() as u64 >= lost,
+        "{} lost: {:?}",
+        lost,
+        out
+    );
+    Ok(())
+}

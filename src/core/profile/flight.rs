@@ -1,0 +1,184 @@
+//! Dispatches in flight: begin, end and waits of one command paired.
+
+use std::collections::HashMap;
+
+use crate::core::parse::rejoin::Serial;
+use crate::core::parse::serial::{Detail, Event, List, Phase};
+use crate::core::profile::program::Dispatch;
+
+/// What names a dispatch in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Its list.
+    pub list: List,
+    /// Commands of the list.
+    pub commands: u64,
+    /// Its place in the list.
+    pub index: u64,
+}
+
+/// How far a dispatch came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The host launches it.
+    Launching,
+    /// It is on the device.
+    OnDevice,
+}
+
+impl State {
+    /// The word for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Launching => "launching",
+            State::OnDevice => "on the device",
+        }
+    }
+}
+
+/// A dispatch that was begun and not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Which.
+    pub key: Key,
+    /// Its kernel.
+    pub kernel_id: Option<u64>,
+    /// How far it came.
+    pub state: State,
+    /// When its launch began, ns.
+    pub since: u64,
+    /// The kernel that was completed last before it.
+    pub neighbour: Option<u64>,
+    /// When the same dispatch began again, ns: it was open until then at the latest.
+    pub until: Option<u64>,
+}
+
+/// What an event means for the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A wait for an idle device took this long, ns.
+    Floor(u64),
+    /// A dispatch began.
+    Begun {
+        /// Another one was open.
+        overlapping: bool,
+    },
+    /// A launch ended.
+    Ended,
+    /// An end without a beginning.
+    Orphan,
+    /// A dispatch of which a line is missing.
+    Broken,
+    /// A dispatch that never came to its end.
+    Abandoned(Open),
+    /// A whole dispatch.
+    Completed(Key, Dispatch),
+}
+
+/// A command on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    kernel_id: Option<u64>,
+    bindings: Option<u64>,
+    pre_begin: Option<u64>,
+    pre_end: Option<u64>,
+    begin: Option<u64>,
+    end: Option<u64>,
+    /// A line was broken while it was on its way: what is missing of it may be in there.
+    damaged: bool,
+}
+
+/// All commands on their way: one, when one context writes.
+#[derive(Clone, Debug, Default)]
+pub struct Flights {
+    all: HashMap<Key, Flight>,
+    neighbour: Option<u64>,
+}
+
+impl Flights {
+    /// A line was lost: whatever is on its way may have been in it.
+    pub fn broken(&mut self) {
+        self.all.values_mut().for_each(|f| f.damaged = true);
+    }
+
+    /// Takes one event of a command; at most two things follow.
+    pub fn take(&mut self, key: Key, serial: &Serial<'_>, detail: &Detail) -> [Option<Step>; 2] {
+        let ns = serial.ns;
+        match (serial.phase, serial.event) {
+            (Phase::Pre, Event::SyncBegin) => {
+                let left = self.leave(key, ns);
+                self.all.insert(key, Flight { pre_begin: Some(ns), ..Flight::default() });
+                [left, None]
+            }
+            (Phase::Pre, Event::SyncEnd) => {
+                let flight = self.all.entry(key).or_default();
+                flight.pre_end = Some(ns);
+                [flight.pre_begin.map(|begin| Step::Floor(ns.saturating_sub(begin))), None]
+            }
+            (Phase::Launch, Event::Begin) => self.begin(key, ns, detail),
+            (Phase::Launch, Event::End) => {
+                match self.all.get_mut(&key).filter(|f| f.begin.is_some() && f.end.is_none()) {
+                    Some(flight) => {
+                        flight.end = Some(ns);
+                        [Some(Step::Ended), None]
+                    }
+                    None => [Some(Step::Orphan), None],
+                }
+            }
+            (Phase::Post, Event::SyncEnd) => self.complete(key, ns),
+            (_, Event::Failed) => [self.leave(key, ns), None],
+            _ => [None, None],
+        }
+    }
+
+    fn begin(&mut self, key: Key, ns: u64, detail: &Detail) -> [Option<Step>; 2] {
+        let before = self.all.get(&key).copied().unwrap_or_default();
+        let left = if before.begin.is_some() { self.leave(key, ns) } else { None };
+        let overlapping = self.all.iter().any(|(k, f)| *k != key && f.begin.is_some() && !f.damaged);
+        let waits = if before.begin.is_some() { Flight::default() } else { before };
+        let (kernel_id, bindings) = (detail.kernel_id, detail.bindings);
+        self.all.insert(key, Flight { kernel_id, bindings, begin: Some(ns), ..waits });
+        [Some(Step::Begun { overlapping }), left]
+    }
+
+    fn complete(&mut self, key: Key, ns: u64) -> [Option<Step>; 2] {
+        let Some(flight) = self.all.remove(&key) else { return [Some(Step::Orphan), None] };
+        let (Some(begin), Some(end)) = (flight.begin, flight.end) else {
+            let step = if flight.begin.is_some() || flight.damaged { Step::Broken } else { Step::Orphan };
+            return [Some(step), None];
+        };
+        self.neighbour = flight.kernel_id;
+        let dispatch = Dispatch {
+            index: key.index,
+            kernel_id: flight.kernel_id,
+            bindings: flight.bindings,
+            wait: flight.pre_begin.zip(flight.pre_end).map_or(0, |(a, b)| b.saturating_sub(a)),
+            from: flight.pre_begin.unwrap_or(begin),
+            launch: end.saturating_sub(begin),
+            device: ns.saturating_sub(end),
+            until: ns,
+        };
+        [Some(Step::Completed(key, dispatch)), None]
+    }
+
+    /// A command that begins again, or fails, leaves the one before open; or broken, when a line of it may be missing.
+    fn leave(&mut self, key: Key, ns: u64) -> Option<Step> {
+        let flight = self.all.remove(&key)?;
+        flight.begin?;
+        if flight.damaged {
+            return Some(Step::Broken);
+        }
+        self.opened(key, &flight).map(|open| Step::Abandoned(Open { until: Some(ns), ..open }))
+    }
+
+    fn opened(&self, key: Key, flight: &Flight) -> Option<Open> {
+        let since = flight.begin?;
+        let state = if flight.end.is_some() { State::OnDevice } else { State::Launching };
+        Some(Open { key, kernel_id: flight.kernel_id, state, since, neighbour: self.neighbour, until: None })
+    }
+
+    /// What is on its way now.
+    pub fn open(&self) -> Vec<Open> {
+        self.all.iter().filter_map(|(key, flight)| self.opened(*key, flight)).collect()
+    }
+}

@@ -1,0 +1,239 @@
+//! The dispatch profile: which kernel is the time in.
+//!
+//! A dispatch is one command: its wait before (the instrument's floor), its launch, its wait behind (the device). Its
+//! time is the device's, from the end of the launch to the end of the wait. Sums are kept, not lines; only the dispatches
+//! of the run of a list that is going on are held, because which program it is shows in its kernels.
+
+mod flight;
+pub mod program;
+
+use std::collections::BTreeMap;
+
+use crate::core::event::{Event, Sink};
+use crate::core::histogram::Histogram;
+use crate::core::lines::Line;
+use crate::core::parse::rejoin::Serial;
+use crate::core::parse::serial::{self, HOST_PHASES, List, Phase};
+use crate::core::text::printable;
+use flight::{Flights, Step};
+pub use flight::{Key, Open, State};
+use program::{Program, Programs};
+
+/// The most names of unknown words that are kept apart.
+const MOST_WORDS: usize = 32;
+
+/// What a trace covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Dispatches whose launch began.
+    pub begun: u64,
+    /// Dispatches whose launch ended.
+    pub ended: u64,
+    /// Dispatches whose device time is known.
+    pub completed: u64,
+    /// Ends without a beginning: the trace began in the middle.
+    pub orphans: u64,
+    /// Dispatches that were begun, and of which a line was broken: neither counted nor open.
+    pub broken: u64,
+    /// Dispatches that began while another was open: more than one context wrote this trace.
+    pub overlapping: u64,
+    /// Waits without a detail: commands outside the range that the backend was asked to trace.
+    pub untraced_waits: u64,
+    /// Failed programs, by the backend's own word.
+    pub failed_programs: u64,
+    /// Events whose line had no time of its own.
+    pub untimed: u64,
+    /// Words that are not known, by name.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// Everything that the serial trace of a run adds up to.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Coverage.
+    pub coverage: Coverage,
+    /// The waits before dispatches: what the instrument itself adds.
+    pub floor: Histogram,
+    /// Launches that never came to an end, as far as is known now.
+    pub abandoned: Vec<Open>,
+    programs: Programs,
+    flights: Flights,
+    /// The program that is going on: when it began.
+    program_ns: Option<u64>,
+    /// The host phase that is going on: which, and since when.
+    host: Option<(u8, u64)>,
+    host_sums: [u64; HOST_PHASES.len()],
+    /// Stamp of the last line.
+    last_ns: u64,
+    /// Reasons of failed waits, the first few.
+    pub failures: Vec<String>,
+}
+
+impl Sink for Profile {
+    fn line(&mut self, line: &Line<'_>) {
+        self.last_ns = line.ns;
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Serial(serial) => self.serial(serial),
+            Event::Broken => self.flights.broken(),
+            Event::SyncFailed(words) if self.failures.len() < 8 => self.failures.push(printable(words)),
+            _ => {}
+        }
+    }
+}
+
+impl Profile {
+    fn serial(&mut self, serial: &Serial<'_>) {
+        self.note_unknown(serial);
+        if !serial.exact {
+            // A time that is not its own would make a wrong duration.
+            self.coverage.untimed += 1;
+            self.flights.broken();
+            return;
+        }
+        match serial.phase {
+            Phase::Pre | Phase::Launch | Phase::Post => self.command(serial),
+            Phase::List => self.list(serial),
+            Phase::Program => self.program(serial),
+            Phase::Host(place, post) => self.host_phase(serial, place, post),
+            Phase::Other => {}
+        }
+    }
+
+    fn note_unknown(&mut self, serial: &Serial<'_>) {
+        let words = [
+            (serial.event == serial::Event::Other).then(|| ("event", serial.words.0)),
+            (serial.phase == Phase::Other).then(|| ("phase", serial.words.1)),
+            serial
+                .detail
+                .filter(|d| d.kind == serial::CommandKind::Other)
+                .map(|_| ("kind", &b"not a kernel"[..])),
+        ];
+        for (what, word) in words.into_iter().flatten() {
+            let name = format!("{what} {}", printable(&word[..word.len().min(64)]));
+            let known = self.coverage.unknown.len() < MOST_WORDS || self.coverage.unknown.contains_key(&name);
+            let name = if known { name } else { "further words".to_owned() };
+            *self.coverage.unknown.entry(name).or_default() += 1;
+        }
+    }
+
+    fn command(&mut self, serial: &Serial<'_>) {
+        let Some(detail) = serial.detail else {
+            self.coverage.untraced_waits += 1;
+            return;
+        };
+        let (Some(list), Some(index), Some(commands)) = (detail.list, detail.index, detail.list_commands)
+        else {
+            self.flights.broken();
+            return;
+        };
+        let key = Key { list, commands, index };
+        let steps = self.flights.take(key, serial, &detail);
+        for step in steps.into_iter().flatten() {
+            self.step(step);
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Floor(ns) => self.floor.add(ns),
+            Step::Begun { overlapping } => {
+                self.coverage.begun += 1;
+                self.coverage.overlapping += u64::from(overlapping);
+            }
+            Step::Ended => self.coverage.ended += 1,
+            Step::Orphan => self.coverage.orphans += 1,
+            Step::Broken => self.coverage.broken += 1,
+            Step::Abandoned(open) => self.abandoned.push(open),
+            Step::Completed(key, dispatch) => {
+                self.coverage.completed += 1;
+                self.programs.add(key.list, key.commands, dispatch);
+            }
+        }
+    }
+
+    fn list(&mut self, serial: &Serial<'_>) {
+        let detail = serial.detail.unwrap_or_default();
+        let (Some(list), Some(commands)) = (detail.list, detail.list_commands) else { return };
+        match serial.event {
+            serial::Event::Begin => self.programs.begin(list, commands, serial.ns),
+            serial::Event::End => self.programs.end(list, commands, Some(serial.ns)),
+            _ => {}
+        }
+    }
+
+    fn program(&mut self, serial: &Serial<'_>) {
+        match serial.event {
+            serial::Event::Begin => {
+                self.program_ns = Some(serial.ns);
+                self.host_sums = [0; HOST_PHASES.len()];
+            }
+            serial::Event::End => {
+                let wall = self.program_ns.take().map(|begin| serial.ns.saturating_sub(begin));
+                self.programs.settle(wall, &self.host_sums);
+            }
+            serial::Event::Failed => {
+                self.coverage.failed_programs += 1;
+                self.program_ns = None;
+                self.programs.settle(None, &[0; HOST_PHASES.len()]);
+            }
+            _ => {}
+        }
+    }
+
+    /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
+    fn host_phase(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
+        match (serial.event, post) {
+            (serial::Event::SyncEnd, false) => self.host = Some((place, serial.ns)),
+            (serial::Event::SyncBegin, true) => {
+                if let Some((begun, since)) = self.host.take()
+                    && begun == place
+                {
+                    self.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The end of all lines: what is still going on is settled as far as it came.
+    pub fn finish(&mut self) {
+        self.programs.settle(None, &[0; HOST_PHASES.len()]);
+    }
+
+    /// The programs, the one with the most time first.
+    pub fn programs(&self) -> Vec<&Program> {
+        let mut all: Vec<&Program> = self.programs.all().collect();
+        all.sort_by_key(|p| (std::cmp::Reverse(p.total()), p.list, p.commands, p.fingerprint()));
+        all
+    }
+
+    /// Dispatches that were begun and not finished, oldest first; `until` is the moment they are open to, ns.
+    pub fn open(&self) -> Vec<Open> {
+        let mut all = self.abandoned.clone();
+        all.extend(self.flights.open());
+        all.sort_by_key(|o| o.since);
+        all
+    }
+
+    /// The instrument's floor: the median wait for a device that is idle, ns.
+    pub fn floor_ns(&self) -> Option<u64> {
+        self.floor.quantile(50)
+    }
+
+    /// Stamp of the last line, ns.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+}
+
+/// The word of a list for reports.
+pub fn list_name(list: List) -> &'static str {
+    list.name()
+}
+
+#[cfg(test)]
+#[path = "../profile_tests.rs"]
+mod tests;

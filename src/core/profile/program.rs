@@ -1,0 +1,282 @@
+//! Programs: lists of commands told apart by their kernels, and the sums of their runs.
+
+use std::collections::HashMap;
+
+use crate::core::histogram::Histogram;
+use crate::core::parse::serial::{HOST_PHASES, List};
+
+/// A run of a list holds at most this many dispatches; a longer one is settled in parts.
+const LONGEST_RUN: usize = 1 << 20;
+
+/// A whole dispatch. Times in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Its place in the list.
+    pub index: u64,
+    /// Its kernel; absent when the line names none.
+    pub kernel_id: Option<u64>,
+    /// Its number of bindings.
+    pub bindings: Option<u64>,
+    /// The wait before it.
+    pub wait: u64,
+    /// When that wait began.
+    pub from: u64,
+    /// Its launch on the host.
+    pub launch: u64,
+    /// From launched to idle.
+    pub device: u64,
+    /// When the device was idle again.
+    pub until: u64,
+}
+
+/// The sums of one kernel in one program.
+#[derive(Clone, Debug, Default)]
+pub struct Kernel {
+    /// Its id; absent when the lines name none.
+    pub id: Option<u64>,
+    /// Its number of bindings, as the lines have it.
+    pub bindings: Option<u64>,
+    /// Device times.
+    pub device: Histogram,
+    /// The sum of its launches, ns.
+    pub launch_ns: u64,
+    /// The part of its device time that lies in the program's first run, ns.
+    pub first_run_ns: u64,
+}
+
+/// One program: a list of a size, with a sequence of kernels.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its list.
+    pub list: List,
+    /// Commands of the list.
+    pub commands: u64,
+    /// Kernels by index, as far as they were seen.
+    sequence: HashMap<u64, Option<u64>>,
+    /// Its kernels' sums.
+    pub kernels: Vec<Kernel>,
+    places: HashMap<Option<u64>, usize>,
+    /// Runs begun, in parts or whole.
+    pub runs: u64,
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Sum of launches, ns.
+    pub launch_ns: u64,
+    /// Sum of the waits before dispatches: the instrument.
+    pub wait_ns: u64,
+    /// Host time between dispatches, ns.
+    pub between_ns: u64,
+    /// Device time of its first run, ns.
+    pub first_run_ns: u64,
+    /// Device times of its runs behind the first.
+    pub steady: Histogram,
+    /// The time from begin to end of the program runs whose both ends are known, ns.
+    pub wall_ns: u64,
+    /// Those runs.
+    pub walls: u64,
+    /// Of these: device, launch, wait, between and the host phases, ns; what is left is unattributed.
+    pub in_walls: InWalls,
+}
+
+/// What lies in the known walls of a program. Sums in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InWalls {
+    /// Device time.
+    pub device: u64,
+    /// Launches.
+    pub launch: u64,
+    /// Waits before dispatches.
+    pub wait: u64,
+    /// Host time between dispatches.
+    pub between: u64,
+    /// Its init list, whole.
+    pub init: u64,
+    /// The host's phases, in [`HOST_PHASES`]' order.
+    pub host: [u64; HOST_PHASES.len()],
+}
+
+impl InWalls {
+    /// All of it.
+    pub fn sum(&self) -> u64 {
+        self.device + self.launch + self.wait + self.between + self.init + self.host.iter().sum::<u64>()
+    }
+}
+
+impl Program {
+    /// Device time of all its dispatches, ns.
+    pub fn total(&self) -> u64 {
+        self.kernels.iter().map(|k| k.device.total()).sum()
+    }
+
+    /// A short name of the kernel sequence: programs of one size with other kernels have another.
+    pub fn fingerprint(&self) -> String {
+        let mut indices: Vec<(&u64, &Option<u64>)> = self.sequence.iter().collect();
+        indices.sort_unstable();
+        let start = 0xcbf2_9ce4_8422_2325_u64;
+        let hash = indices.iter().fold(start, |hash, (index, id)| {
+            let word = id.unwrap_or(0).rotate_left(17) ^ **index;
+            word.to_le_bytes().iter().fold(hash, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+        });
+        format!("{:08x}", hash as u32 ^ (hash >> 32) as u32)
+    }
+
+    /// Whether a run can be one of this program: no index has another kernel.
+    fn agrees(&self, run: &[Dispatch]) -> bool {
+        run.iter().all(|d| self.sequence.get(&d.index).is_none_or(|id| *id == d.kernel_id))
+    }
+
+    fn kernel(&mut self, dispatch: &Dispatch) -> &mut Kernel {
+        let next = self.kernels.len();
+        let place = *self.places.entry(dispatch.kernel_id).or_insert(next);
+        if place == next {
+            let (id, bindings) = (dispatch.kernel_id, dispatch.bindings);
+            self.kernels.push(Kernel { id, bindings, ..Kernel::default() });
+        }
+        &mut self.kernels[place]
+    }
+
+    fn add(&mut self, run: &[Dispatch]) {
+        let first = self.runs == 0;
+        self.runs += 1;
+        for dispatch in run {
+            self.sequence.insert(dispatch.index, dispatch.kernel_id);
+            let kernel = self.kernel(dispatch);
+            kernel.device.add(dispatch.device);
+            kernel.launch_ns += dispatch.launch;
+            kernel.bindings = kernel.bindings.or(dispatch.bindings);
+            if first {
+                kernel.first_run_ns += dispatch.device;
+            }
+        }
+        let sums = Sums::of(run);
+        self.dispatches += run.len() as u64;
+        self.launch_ns += sums.launch;
+        self.wait_ns += sums.wait;
+        self.between_ns += sums.between;
+        if first {
+            self.first_run_ns = sums.device;
+        } else {
+            self.steady.add(sums.device);
+        }
+    }
+}
+
+/// Sums over one run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    device: u64,
+    launch: u64,
+    wait: u64,
+    between: u64,
+}
+
+impl Sums {
+    fn of(run: &[Dispatch]) -> Sums {
+        let mut sums = Sums::default();
+        let mut last: Option<u64> = None;
+        for d in run {
+            sums.device += d.device;
+            sums.launch += d.launch;
+            sums.wait += d.wait;
+            // From the device's idleness to the next wait, and between that wait and the launch.
+            let whole = d.until.saturating_sub(last.unwrap_or(d.from));
+            sums.between += whole.saturating_sub(d.device + d.launch + d.wait);
+            last = Some(d.until);
+        }
+        sums
+    }
+}
+
+/// The run of a list that is going on.
+#[derive(Clone, Debug, Default)]
+struct Going {
+    dispatches: Vec<Dispatch>,
+}
+
+/// All programs, and the runs that are going on.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    all: Vec<Program>,
+    by_size: HashMap<(List, u64), Vec<usize>>,
+    going: HashMap<(List, u64), Going>,
+    /// Runs that ended inside the program that is going on: which program, and its sums.
+    inside: Vec<(usize, Sums)>,
+}
+
+impl Programs {
+    /// A whole dispatch of a list. One whose index does not go on begins another run.
+    pub fn add(&mut self, list: List, commands: u64, dispatch: Dispatch) {
+        let going = self.going.entry((list, commands)).or_default();
+        let goes_on = going.dispatches.last().is_none_or(|last| dispatch.index > last.index);
+        if !goes_on || going.dispatches.len() >= LONGEST_RUN {
+            self.end(list, commands, None);
+        }
+        self.going.entry((list, commands)).or_default().dispatches.push(dispatch);
+    }
+
+    /// A list begins: what of the same list is still going on had no end of its own.
+    pub fn begin(&mut self, list: List, commands: u64, _ns: u64) {
+        self.end(list, commands, None);
+    }
+
+    /// A list ends.
+    pub fn end(&mut self, list: List, commands: u64, _ns: Option<u64>) {
+        let Some(going) = self.going.get_mut(&(list, commands)) else { return };
+        if going.dispatches.is_empty() {
+            return;
+        }
+        let mut run = std::mem::take(&mut going.dispatches);
+        let place = self.program(list, commands, &run);
+        self.all[place].add(&run);
+        self.inside.push((place, Sums::of(&run)));
+        run.clear();
+        if let Some(going) = self.going.get_mut(&(list, commands)) {
+            // The memory is used again for the next run.
+            going.dispatches = run;
+        }
+    }
+
+    /// The program that a run is one of; a new one when it has other kernels than all that are known.
+    fn program(&mut self, list: List, commands: u64, run: &[Dispatch]) -> usize {
+        let known = self.by_size.entry((list, commands)).or_default();
+        if let Some(place) = known.iter().find(|place| self.all[**place].agrees(run)) {
+            return *place;
+        }
+        known.push(self.all.len());
+        self.all.push(Program { list, commands, ..Program::default() });
+        self.all.len() - 1
+    }
+
+    /// A command program is over; its wall is known when both its ends were seen.
+    pub fn settle(&mut self, wall: Option<u64>, host: &[u64; HOST_PHASES.len()]) {
+        let left: Vec<(List, u64)> = self.going.keys().copied().collect();
+        for (list, commands) in left {
+            self.end(list, commands, None);
+        }
+        let inside = std::mem::take(&mut self.inside);
+        let Some(wall) = wall else { return };
+        // The main list's program stands for the whole; without one, whatever ran.
+        let Some((main, sums)) =
+            inside.iter().rev().find(|(p, _)| self.all[*p].list == List::Main).or(inside.last())
+        else {
+            return;
+        };
+        let others = inside.iter().filter(|(p, _)| p != main);
+        let init = others.map(|(_, s)| s.device + s.launch + s.wait + s.between).sum::<u64>();
+        let program = &mut self.all[*main];
+        program.wall_ns += wall;
+        program.walls += 1;
+        let known = &mut program.in_walls;
+        known.device += sums.device;
+        known.launch += sums.launch;
+        known.wait += sums.wait;
+        known.between += sums.between;
+        known.init += init;
+        known.host.iter_mut().zip(host).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// All programs, in the order of their first run.
+    pub fn all(&self) -> impl Iterator<Item = &Program> {
+        self.all.iter()
+    }
+}

@@ -94,9 +94,78 @@ pub enum EchoArg {
     None,
 }
 
+/// The order of a table's rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    /// Time on the device in all.
+    #[default]
+    Total,
+    /// Dispatches.
+    Count,
+    /// Mean device time.
+    Mean,
+    /// Median device time.
+    Median,
+    /// 95th percentile of the device time.
+    P95,
+    /// Longest device time.
+    Max,
+    /// Mean launch.
+    Launch,
+    /// Name.
+    Name,
+}
+
+/// The unit of a dispatch's times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum UnitArg {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    #[default]
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+/// The profile's tables.
+#[derive(Clone, Debug, Args)]
+pub struct TableArgs {
+    /// Kernel manifests: a folder of manifests or of folders, or one file; may be given again.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::AnyPath, help_heading = "Profile")]
+    pub manifests: Vec<PathBuf>,
+    /// The order of a table's rows.
+    #[arg(long, value_enum, value_name = "BY", default_value = "total", help_heading = "Profile")]
+    pub sort: SortArg,
+    /// Rows of a table; the others are summed up.
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Profile")]
+    pub top: usize,
+    /// The unit of a dispatch's times.
+    #[arg(long, value_enum, value_name = "UNIT", default_value = "us", help_heading = "Profile")]
+    pub unit: UnitArg,
+    /// The tables as CSV in this file (- = stdout).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Profile")]
+    pub csv: Option<PathBuf>,
+    /// The tables as Markdown in this file (- = stdout).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Profile")]
+    pub markdown: Option<PathBuf>,
+}
+
 /// The options of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
+    /// Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target.
+    #[arg(short, long, help_heading = "Profile")]
+    pub profile: bool,
+    /// Trace only programs of N commands (sets GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS).
+    #[arg(long, value_name = "N", requires = "profile", help_heading = "Profile")]
+    pub programs: Option<u64>,
+    /// Trace only commands A to B of a list, both included (sets GGML_HRX_DEBUG_SERIAL_START_COMMAND and _END_COMMAND).
+    #[arg(long, value_name = "A..B", requires = "profile", value_parser = range, help_heading = "Profile")]
+    pub commands: Option<(u64, u64)>,
+    /// The tables.
+    #[command(flatten)]
+    pub tables: TableArgs,
     /// Keep the run in this folder: run.json trace.log report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
@@ -158,6 +227,9 @@ pub struct ParseArgs {
     /// The report as JSON in this file (- = stdout, then without the text).
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// The tables.
+    #[command(flatten)]
+    pub tables: TableArgs,
 }
 
 /// The options of `demo`.
@@ -173,6 +245,11 @@ pub struct DemoArgs {
 
 fn duration(text: &str) -> Result<u64, String> {
     crate::core::duration::parse(text)
+}
+
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let bounds = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    bounds.filter(|(a, b)| a <= b).ok_or_else(|| format!("'{text}' is not a range: write 0..99"))
 }
 
 fn variable(text: &str) -> Result<String, String> {

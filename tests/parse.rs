@@ -103,8 +103,9 @@ fn a_trace_of_another_tool_is_read_without_a_header() {
     )
     .unwrap();
     let done = parse(&dir, "seed.log");
-    assert_eq!(done.code(), Some(0));
-    assert!(done.out().starts_with("a trace without a header"), "{}", done.out());
+    assert_eq!(done.code(), Some(1), "no dispatch is in it");
+    assert!(done.out().starts_with("NO DISPATCH WAS TRACED: 1 line of the serial trace"), "{}", done.out());
+    assert!(done.out().contains("a trace without a header"));
     assert!(common::fact(&done.out(), "exit").starts_with("unknown"));
     let json = wrap(["parse", "--json", "-", "seed.log"]).cwd(dir.path()).run();
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::cmd::manifests;
 use crate::core::book::Book;
+use crate::core::names::Catalogue;
+use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
 use crate::core::{signals, trace};
 use crate::live::plan::{Finished, Keeper, Log};
-use crate::report::{Source, Subject, json, text};
+use crate::report::view::View;
+use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
 
 /// The files of a run folder; nothing else in it is ever removed.
@@ -32,12 +36,20 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The JSON report.
     pub json: Option<PathBuf>,
+    /// The tables as CSV.
+    pub csv: Option<PathBuf>,
+    /// The tables as Markdown.
+    pub markdown: Option<PathBuf>,
+    /// Kernel manifests that the user named.
+    pub manifests: Vec<PathBuf>,
+    /// How tables are shown.
+    pub view: View,
 }
 
 impl Places {
     /// Whether a report goes to our standard output.
     pub fn need_stdout(&self) -> bool {
-        [&self.report, &self.json].into_iter().flatten().any(|p| is_dash(p))
+        [&self.report, &self.json, &self.csv, &self.markdown].into_iter().flatten().any(|p| is_dash(p))
     }
 
     /// Whether anything is kept, so that it is worth asking git.
@@ -93,7 +105,9 @@ impl Kept {
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
         }
-        for path in [self.places.report.clone(), self.places.json.clone()].into_iter().flatten() {
+        let places = &self.places;
+        let files = [&places.report, &places.json, &places.csv, &places.markdown];
+        for path in files.into_iter().flatten().cloned().collect::<Vec<_>>() {
             if !is_dash(&path) {
                 let file = self.open(&path)?;
                 if !file.metadata().is_ok_and(|m| m.is_file()) {
@@ -216,8 +230,12 @@ impl Keeper for Kept {
             self.look_at_program(run);
         }
         let source = Source { made: "live".to_owned(), ..Source::default() };
-        let subject = Subject { run, book: book.as_ref(), source: &source };
+        let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
+        let view = self.places.view;
+        let subject =
+            Subject { run, book: book.as_ref(), source: &source, names: &names, naming: &naming, view };
         let (text, json) = (text::report(&subject), json_text(&subject));
+        let profile = book.as_ref().map(|book| &book.profile);
         let mut finished = Finished::default();
         let mut note = |what: &Path, result: io::Result<()>| {
             if let Err(error) = result {
@@ -232,6 +250,14 @@ impl Keeper for Kept {
         }
         if let Some(path) = &self.places.json {
             note(path, self.hand_out(path, json.as_bytes()));
+        }
+        for (path, table) in [
+            (&self.places.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
+            (&self.places.markdown, tables::markdown),
+        ] {
+            if let (Some(path), Some(profile)) = (path, profile) {
+                note(path, self.hand_out(path, table(profile, &names, view).as_bytes()));
+            }
         }
         match &self.places.report {
             Some(path) => note(path, self.hand_out(path, text.as_bytes())),

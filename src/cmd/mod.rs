@@ -4,6 +4,7 @@
 pub mod demo;
 pub mod demo_target;
 pub mod keep;
+pub mod manifests;
 pub mod parse;
 pub mod provenance;
 pub mod run;

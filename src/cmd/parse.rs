@@ -10,11 +10,16 @@ use serde_json::{Map, Value};
 
 use crate::cli::ParseArgs;
 use crate::cmd::keep::{deliver, is_dash, json_text};
+use crate::cmd::manifests;
+use crate::cmd::run::view;
 use crate::core::book::Book;
 use crate::core::lines::Assembler;
+use crate::core::names::Catalogue;
+use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
 use crate::core::trace::{Item, NO_NEWLINE, Reader};
-use crate::report::{Source, Subject, text};
+use crate::report::view::View;
+use crate::report::{Source, Subject, tables, text};
 use crate::sys::fd;
 
 /// What a kept trace holds.
@@ -77,13 +82,28 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
         if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
     let source =
         Source { made, torn: found.read.torn, unstamped: found.read.unstamped, running: found.running };
-    let subject = Subject { run: &found.run, book: Some(&found.read.book), source: &source };
+    let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
+    let (names, naming) = manifests::load(&args.tables.manifests, program);
+    let (view, book) = (view(&args.tables), Some(&found.read.book));
+    let subject = Subject { run: &found.run, book, source: &source, names: &names, naming: &naming, view };
+    let profile = &found.read.book.profile;
+    let files = [
+        (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
+        (&args.tables.markdown, tables::markdown),
+    ];
+    for (path, table) in files {
+        if let Some(path) = path {
+            let text = table(profile, &names, view);
+            deliver(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
     if let Some(path) = &args.json {
         deliver(path, json_text(&subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let only_json = args.report.is_none() && args.json.as_deref().is_some_and(is_dash);
-    if !only_json {
+    let stdout = [&args.json, &args.tables.csv, &args.tables.markdown];
+    let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
+    if !taken {
         let to = args.report.as_deref().unwrap_or(Path::new("-"));
         deliver(to, text::report(&subject).as_bytes())
             .with_context(|| format!("cannot write {}", to.display()))?;
@@ -94,7 +114,9 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
             "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
         );
     }
-    Ok(i32::from(nothing))
+    // Asked for a profile, or given a bare trace, and there is none: the report says why.
+    let asked = found.run.profile || found.run.tool.name.is_empty();
+    Ok(i32::from(nothing || asked && subject.no_dispatch()))
 }
 
 fn find(path: &Path) -> anyhow::Result<Found> {

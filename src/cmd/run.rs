@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
-use crate::cli::{EchoArg, RunArgs, Stdio};
+use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
 use crate::cmd::keep::{Kept, Places, expand};
 use crate::cmd::search;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
@@ -19,6 +19,7 @@ use crate::live::echo::Mode;
 use crate::live::front::{self, Outcome};
 use crate::live::plan::{Plan, Verdict, status};
 use crate::live::target::Refusal;
+use crate::report::view::{Sort, Unit, View};
 use crate::sys::{clock, host, term};
 
 /// Runs a command. The verdict is what this process ends with.
@@ -40,7 +41,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let plan = Plan {
         command: args.command.clone(),
         candidates: search::for_exec(&paths),
-        environment: environment(&args.env)?,
+        environment: environment(&changed_env(args))?,
         pty: is_pty(args.stdio),
         timeout_ns: timeout(args),
         kill_after_ns: args.kill_after,
@@ -67,6 +68,23 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     }
 }
 
+/// The variables that the target gets: ours first, so that the user's own win.
+fn changed_env(args: &RunArgs) -> Vec<String> {
+    let mut set = Vec::new();
+    if args.profile {
+        set.push("GGML_HRX_DEBUG_SERIAL_EXECUTION=1".to_owned());
+    }
+    if let Some(n) = args.programs {
+        set.push(format!("GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS={n}"));
+    }
+    if let Some((from, to)) = args.commands {
+        set.push(format!("GGML_HRX_DEBUG_SERIAL_START_COMMAND={from}"));
+        set.push(format!("GGML_HRX_DEBUG_SERIAL_END_COMMAND={to}"));
+    }
+    set.extend(args.env.iter().cloned());
+    set
+}
+
 /// As with `timeout`, 0 is no limit.
 fn timeout(args: &RunArgs) -> Option<u64> {
     args.timeout.filter(|ns| *ns > 0)
@@ -84,6 +102,10 @@ fn places(args: &RunArgs, record: &Run) -> Places {
         log: named(&args.log),
         report: named(&args.report),
         json: named(&args.json),
+        csv: named(&args.tables.csv),
+        markdown: named(&args.tables.markdown),
+        manifests: args.tables.manifests.clone(),
+        view: view(&args.tables),
     }
 }
 
@@ -96,7 +118,8 @@ pub fn record(args: &RunArgs) -> Run {
         tool: tool(),
         command: words,
         label: args.label.as_ref().map(|l| printable(l.as_bytes())),
-        changed: Changed { env: args.env.clone(), args: Vec::new() },
+        profile: args.profile,
+        changed: Changed { env: changed_env(args), args: Vec::new() },
         host: Host { name: host::name(), kernel: host::kernel() },
         clock: Clock {
             name: "CLOCK_MONOTONIC".to_owned(),
@@ -114,6 +137,26 @@ pub fn record(args: &RunArgs) -> Run {
         cwd: std::env::current_dir().ok().map(|d| printable(d.as_os_str().as_bytes())),
         ..Run::default()
     }
+}
+
+/// How the user wants tables.
+pub fn view(args: &TableArgs) -> View {
+    let sort = match args.sort {
+        SortArg::Total => Sort::Total,
+        SortArg::Count => Sort::Count,
+        SortArg::Mean => Sort::Mean,
+        SortArg::Median => Sort::Median,
+        SortArg::P95 => Sort::P95,
+        SortArg::Max => Sort::Max,
+        SortArg::Launch => Sort::Launch,
+        SortArg::Name => Sort::Name,
+    };
+    let unit = match args.unit {
+        UnitArg::Ns => Unit::Ns,
+        UnitArg::Us => Unit::Us,
+        UnitArg::Ms => Unit::Ms,
+    };
+    View { sort, top: args.top.max(1), unit }
 }
 
 /// This program.

@@ -22,6 +22,10 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
         (ErrorKind::MissingRequiredArgument, None) if what.contains("--out") => {
             "--force goes with --out DIR: name the run folder to replace".to_owned()
         }
+        (ErrorKind::MissingRequiredArgument, None) if what.contains("--profile") => {
+            "--programs and --commands narrow the trace that -p (--profile) asks for: give that as well"
+                .to_owned()
+        }
         (ErrorKind::MissingRequiredArgument, None) => {
             "no command: give one behind '--', as in hrx-wrap -o RUN -- llama-bench -m M.gguf".to_owned()
         }

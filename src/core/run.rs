@@ -21,6 +21,9 @@ pub struct Run {
     /// The user's own name for the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// A profile of the dispatches was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile: bool,
     /// What we changed for the target.
     pub changed: Changed,
     /// The machine.

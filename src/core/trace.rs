@@ -101,6 +101,14 @@ impl Reader {
     /// Takes the next bytes of the file.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Item<'_>)) {
         while !bytes.is_empty() {
+            if let (State::Begin, true, Some((fragment, rest))) =
+                (&self.state, self.carry.is_empty(), whole_line(bytes))
+            {
+                // The way of all lines but those at the borders of pieces.
+                each(Item::Fragment(fragment));
+                bytes = rest;
+                continue;
+            }
             bytes = match self.state {
                 State::Begin => self.begin(bytes),
                 State::Line(ns) => self.line(ns, bytes, &mut each),
@@ -189,6 +197,23 @@ impl Reader {
         self.state = State::Begin;
         &bytes[at + 1..]
     }
+}
+
+/// A stamped line that is whole in `bytes`, and what follows it.
+fn whole_line(bytes: &[u8]) -> Option<(Fragment<'_>, &[u8])> {
+    let mut ns: u64 = 0;
+    let mut digits = 0;
+    while let Some(digit) = bytes.get(digits).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        ns = ns.checked_mul(10)?.checked_add(u64::from(digit))?;
+        digits += 1;
+    }
+    // A stamp of more digits is none, even when they are zeroes.
+    if digits == 0 || digits >= STAMP || bytes.get(digits) != Some(&b' ') {
+        return None;
+    }
+    let line = &bytes[digits + 1..];
+    let end = memchr(b'\n', line)?;
+    Some((Fragment { ns, bytes: &line[..end], starts: true, ends: true }, &line[end + 1..]))
 }
 
 fn parse_note(line: &[u8]) -> Option<(String, Value)> {

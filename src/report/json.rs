@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::core::run::SCHEMA;
 use crate::core::tally::EVENTS;
-use crate::report::Subject;
+use crate::report::{Subject, profile_json};
 
 /// The whole report.
 pub fn report(subject: &Subject<'_>) -> Value {
@@ -31,6 +31,11 @@ pub fn report(subject: &Subject<'_>) -> Value {
             "duration_ns": subject.duration_ns(),
         },
         "run": fields,
+        "floor_ns": subject.book.and_then(|b| b.profile.floor_ns()),
+        "floor_waits": subject.book.map(|b| b.profile.floor.count()),
+        "programs": subject.book.map(|b| profile_json::programs(&b.profile, subject.names)),
+        "open": subject.book.map(|b| profile_json::open(&b.profile, subject.names, subject.open_until())),
+        "names": subject.naming,
         "coverage": coverage(subject),
         "stalls": stalls(subject),
         "events": end.map(|e| json!({
@@ -54,10 +59,11 @@ fn coverage(subject: &Subject<'_>) -> Value {
     let events = tally.map(|t| {
         EVENTS.iter().zip(t.events).map(|(e, n)| (*e, n)).collect::<std::collections::BTreeMap<_, _>>()
     });
-    json!({
+    let mut all = json!({
         "lines": counted.map(|c| c.lines),
         "bytes": counted.map(|c| c.bytes),
         "trace_lines": counted.map(|c| c.trace_lines),
+        "rejoined": tally.map(|t| t.rejoined),
         "broken": counted.map(|c| c.broken),
         "trace_events": events,
         "build": tally.and_then(|t| t.build.as_ref()),
@@ -70,7 +76,12 @@ fn coverage(subject: &Subject<'_>) -> Value {
         "log_lost_lines": counted.map(|c| c.log_lost_lines),
         "log_lost_bytes": counted.map(|c| c.log_lost_bytes),
         "echo_lost_bytes": counted.map(|c| c.echo_lost_bytes),
-    })
+    });
+    let dispatches = subject.book.map(|b| profile_json::coverage(&b.profile, subject.names));
+    if let (Value::Object(all), Some(Value::Object(more))) = (&mut all, dispatches) {
+        all.extend(more);
+    }
+    all
 }
 
 fn stalls(subject: &Subject<'_>) -> Value {

@@ -2,10 +2,17 @@
 #![forbid(unsafe_code)]
 
 pub mod json;
+pub mod kernels;
+pub mod profile_json;
+pub mod profile_text;
+pub mod tables;
 pub mod text;
+pub mod view;
 
 use crate::core::book::Book;
+use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
+use view::View;
 
 /// What a report is about.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +23,12 @@ pub struct Subject<'a> {
     pub book: Option<&'a Book>,
     /// How the facts came here.
     pub source: &'a Source,
+    /// The kernels' names.
+    pub names: &'a Catalogue,
+    /// Where names came from, and what was wrong with them; a sentence each.
+    pub naming: &'a [String],
+    /// How tables are shown.
+    pub view: View,
 }
 
 /// How the facts of a report came to be.
@@ -58,6 +71,23 @@ impl Subject<'_> {
             (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
         }
         (live.is_some() || tally.is_some()).then_some(counters)
+    }
+
+    /// Whether the dispatches are a matter of this report: asked for, traced, or the trace of another tool.
+    pub fn about_dispatches(&self) -> bool {
+        let traced = self.book.is_some_and(|b| b.tally.trace_lines + b.tally.broken > 0);
+        self.run.profile || traced || self.run.tool.name.is_empty()
+    }
+
+    /// Not one dispatch was seen.
+    pub fn no_dispatch(&self) -> bool {
+        self.book.is_some_and(|b| b.profile.coverage.begun + b.profile.coverage.completed == 0)
+    }
+
+    /// Up to when what is open was open: the target's end, else the last line.
+    fn open_until(&self) -> u64 {
+        let last = self.book.map_or(0, |b| b.profile.last_ns());
+        self.run.end.as_ref().map_or(last, |end| end.at_ns.max(last))
     }
 
     /// From the run's start to the target's end, ns.

@@ -7,7 +7,7 @@ use crate::core::run::{End, Process, Run};
 use crate::core::signals;
 use crate::core::tally::{EVENTS, Tally};
 use crate::core::text::{count, printable, shell_line};
-use crate::report::Subject;
+use crate::report::{Subject, profile_text};
 
 /// Width of the column of names.
 const NAMES: usize = 12;
@@ -18,6 +18,10 @@ pub fn report(subject: &Subject<'_>) -> String {
     if let Some(why) = subject.partial() {
         page.line(&format!("PARTIAL: {why}"));
     }
+    let asked = subject.run.profile || subject.run.tool.name.is_empty();
+    if let (true, true, Some(book)) = (asked, subject.no_dispatch(), subject.book) {
+        page.0.push_str(&profile_text::empty(&book.profile, &book.tally));
+    }
     header(&mut page, subject);
     if let Some(tally) = subject.book.map(|book| &book.tally) {
         kinds(&mut page, tally);
@@ -27,6 +31,19 @@ pub fn report(subject: &Subject<'_>) -> String {
     } else {
         lines(&mut page, subject);
         page.fact("exit", "unknown: the record has no end");
+    }
+    if let (true, false, Some(book)) = (subject.about_dispatches(), subject.no_dispatch(), subject.book) {
+        let (names, view) = (subject.names, subject.view);
+        page.0.push_str(&profile_text::profile(
+            &book.profile,
+            &book.tally,
+            names,
+            view,
+            subject.open_until(),
+        ));
+        for note in subject.naming {
+            page.line(&format!("  names: {}", printable(note.as_bytes())));
+        }
     }
     page.0
 }

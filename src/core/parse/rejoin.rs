@@ -70,8 +70,10 @@ pub struct Rejoiner {
     open: u32,
     /// When one of the two above last grew, ns.
     since: u64,
-    /// The last detail as it was written: the lines of one command have the same, which tells where it ends.
+    /// The last detail as it was written, and read: the lines of one command have the same, which saves reading it again
+    /// and tells where it ends.
     last: Vec<u8>,
+    last_read: Detail,
     prefixed: u32,
     bare: u32,
     /// Heads and details that were joined across foreign text.
@@ -88,11 +90,16 @@ impl Rejoiner {
             && head.rest.first() == Some(&b' ')
         {
             // The way of all but a few lines.
+            if head.rest == self.last {
+                self.bare = self.bare.saturating_add(1);
+                return each(Part::Serial(event(ns, true, &head, Some(self.last_read))));
+            }
             let (detail, after) = serial::detail(head.rest);
             if after.is_empty() {
                 self.bare = self.bare.saturating_add(1);
                 self.last.clear();
                 self.last.extend_from_slice(head.rest);
+                self.last_read = detail;
                 return each(Part::Serial(event(ns, true, &head, Some(detail))));
             }
         }
@@ -224,7 +231,9 @@ impl Rejoiner {
     /// Reads a detail; where the same stood before, its end is known to the byte.
     fn detail<'a>(&self, text: &'a [u8]) -> (Detail, &'a [u8]) {
         match text.strip_prefix(self.last.as_slice()) {
-            Some(rest) if !self.last.is_empty() => (serial::detail(&self.last).0, rest),
+            Some(rest) if !self.last.is_empty() && !serial::is_field(rest) => {
+                (serial::detail(&self.last).0, rest)
+            }
             _ => serial::detail(text),
         }
     }

@@ -247,6 +247,11 @@ pub fn detail(text: &[u8]) -> (Detail, &[u8]) {
     (detail, rest)
 }
 
+/// Whether a text begins with ` key=value`.
+pub fn is_field(text: &[u8]) -> bool {
+    pair(text).is_some()
+}
+
 /// ` key=value` at the beginning of a text: key, value, what follows.
 fn pair(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let text = text.strip_prefix(b" ")?;

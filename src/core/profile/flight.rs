@@ -1,7 +1,5 @@
 //! Dispatches in flight: begin, end and waits of one command paired.
 
-use std::collections::HashMap;
-
 use crate::core::parse::rejoin::Serial;
 use crate::core::parse::serial::{Detail, Event, List, Phase};
 use crate::core::profile::program::Dispatch;
@@ -91,14 +89,31 @@ struct Flight {
 /// All commands on their way: one, when one context writes.
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
-    all: HashMap<Key, Flight>,
+    all: Vec<(Key, Flight)>,
     neighbour: Option<u64>,
 }
 
 impl Flights {
     /// A line was lost: whatever is on its way may have been in it.
     pub fn broken(&mut self) {
-        self.all.values_mut().for_each(|f| f.damaged = true);
+        self.all.iter_mut().for_each(|(_, f)| f.damaged = true);
+    }
+
+    /// So few are on their way at once that a list is faster than any map.
+    fn get(&mut self, key: Key) -> Option<&mut Flight> {
+        self.all.iter_mut().find(|(k, _)| *k == key).map(|(_, flight)| flight)
+    }
+
+    fn put(&mut self, key: Key, flight: Flight) {
+        match self.get(key) {
+            Some(known) => *known = flight,
+            None => self.all.push((key, flight)),
+        }
+    }
+
+    fn remove(&mut self, key: Key) -> Option<Flight> {
+        let place = self.all.iter().position(|(k, _)| *k == key)?;
+        Some(self.all.swap_remove(place).1)
     }
 
     /// Takes one event of a command; at most two things follow.
@@ -107,17 +122,17 @@ impl Flights {
         match (serial.phase, serial.event) {
             (Phase::Pre, Event::SyncBegin) => {
                 let left = self.leave(key, ns);
-                self.all.insert(key, Flight { pre_begin: Some(ns), ..Flight::default() });
+                self.put(key, Flight { pre_begin: Some(ns), ..Flight::default() });
                 [left, None]
             }
             (Phase::Pre, Event::SyncEnd) => {
-                let flight = self.all.entry(key).or_default();
+                let Some(flight) = self.get(key) else { return [None, None] };
                 flight.pre_end = Some(ns);
                 [flight.pre_begin.map(|begin| Step::Floor(ns.saturating_sub(begin))), None]
             }
             (Phase::Launch, Event::Begin) => self.begin(key, ns, detail),
             (Phase::Launch, Event::End) => {
-                match self.all.get_mut(&key).filter(|f| f.begin.is_some() && f.end.is_none()) {
+                match self.get(key).filter(|f| f.begin.is_some() && f.end.is_none()) {
                     Some(flight) => {
                         flight.end = Some(ns);
                         [Some(Step::Ended), None]
@@ -132,17 +147,17 @@ impl Flights {
     }
 
     fn begin(&mut self, key: Key, ns: u64, detail: &Detail) -> [Option<Step>; 2] {
-        let before = self.all.get(&key).copied().unwrap_or_default();
+        let before = self.get(key).copied().unwrap_or_default();
         let left = if before.begin.is_some() { self.leave(key, ns) } else { None };
         let overlapping = self.all.iter().any(|(k, f)| *k != key && f.begin.is_some() && !f.damaged);
         let waits = if before.begin.is_some() { Flight::default() } else { before };
         let (kernel_id, bindings) = (detail.kernel_id, detail.bindings);
-        self.all.insert(key, Flight { kernel_id, bindings, begin: Some(ns), ..waits });
+        self.put(key, Flight { kernel_id, bindings, begin: Some(ns), ..waits });
         [Some(Step::Begun { overlapping }), left]
     }
 
     fn complete(&mut self, key: Key, ns: u64) -> [Option<Step>; 2] {
-        let Some(flight) = self.all.remove(&key) else { return [Some(Step::Orphan), None] };
+        let Some(flight) = self.remove(key) else { return [Some(Step::Orphan), None] };
         let (Some(begin), Some(end)) = (flight.begin, flight.end) else {
             let step = if flight.begin.is_some() || flight.damaged { Step::Broken } else { Step::Orphan };
             return [Some(step), None];
@@ -163,7 +178,7 @@ impl Flights {
 
     /// A command that begins again, or fails, leaves the one before open; or broken, when a line of it may be missing.
     fn leave(&mut self, key: Key, ns: u64) -> Option<Step> {
-        let flight = self.all.remove(&key)?;
+        let flight = self.remove(key)?;
         flight.begin?;
         if flight.damaged {
             return Some(Step::Broken);

@@ -31,6 +31,9 @@ pub struct Coverage {
     pub ended: u64,
     /// Dispatches whose device time is known.
     pub completed: u64,
+    /// Of these: the end of the launch and of the wait have one stamp, since one read brought both. Their time is too short
+    /// by what is not known.
+    pub unresolved: u64,
     /// Ends without a beginning: the trace began in the middle.
     pub orphans: u64,
     /// Dispatches that were begun, and of which a line was broken: neither counted nor open.
@@ -149,6 +152,7 @@ impl Profile {
             Step::Abandoned(open) => self.abandoned.push(open),
             Step::Completed(key, dispatch) => {
                 self.coverage.completed += 1;
+                self.coverage.unresolved += u64::from(dispatch.device == 0);
                 self.programs.add(key.list, key.commands, dispatch);
             }
         }

@@ -1,12 +1,37 @@
 //! Programs: lists of commands told apart by their kernels, and the sums of their runs.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::core::histogram::Histogram;
 use crate::core::parse::serial::{HOST_PHASES, List};
 
 /// A run of a list holds at most this many dispatches; a longer one is settled in parts.
 const LONGEST_RUN: usize = 1 << 20;
+
+/// Kernel ids are hashes already, and indices are few: one multiplication spreads them well enough.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u64(u64::from(*b)));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n as u64);
+    }
+}
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
 
 /// A whole dispatch. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,10 +77,10 @@ pub struct Program {
     /// Commands of the list.
     pub commands: u64,
     /// Kernels by index, as far as they were seen.
-    sequence: HashMap<u64, Option<u64>>,
+    sequence: Map<u64, Option<u64>>,
     /// Its kernels' sums.
     pub kernels: Vec<Kernel>,
-    places: HashMap<Option<u64>, usize>,
+    places: Map<Option<u64>, usize>,
     /// Runs begun, in parts or whole.
     pub runs: u64,
     /// Dispatches.
@@ -197,8 +222,8 @@ struct Going {
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
     all: Vec<Program>,
-    by_size: HashMap<(List, u64), Vec<usize>>,
-    going: HashMap<(List, u64), Going>,
+    by_size: Map<(List, u64), Vec<usize>>,
+    going: Map<(List, u64), Going>,
     /// Runs that ended inside the program that is going on: which program, and its sums.
     inside: Vec<(usize, Sums)>,
 }
@@ -208,9 +233,10 @@ impl Programs {
     pub fn add(&mut self, list: List, commands: u64, dispatch: Dispatch) {
         let going = self.going.entry((list, commands)).or_default();
         let goes_on = going.dispatches.last().is_none_or(|last| dispatch.index > last.index);
-        if !goes_on || going.dispatches.len() >= LONGEST_RUN {
-            self.end(list, commands, None);
+        if goes_on && going.dispatches.len() < LONGEST_RUN {
+            return going.dispatches.push(dispatch);
         }
+        self.end(list, commands, None);
         self.going.entry((list, commands)).or_default().dispatches.push(dispatch);
     }
 

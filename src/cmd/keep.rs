@@ -161,7 +161,13 @@ impl Kept {
     }
 
     fn begin_log(&mut self, path: PathBuf, run: &Run) -> anyhow::Result<Log> {
-        let mut file = self.open(&path)?;
+        let mut file = if path.metadata().is_ok_and(|m| !m.is_file()) {
+            // For writing only: a pipe that we could read ourselves would never tell that its reader is gone.
+            let file = File::options().write(true).open(&path);
+            file.with_context(|| format!("cannot write {}: choose another file", path.display()))?
+        } else {
+            self.open(&path)?
+        };
         if file.metadata().is_ok_and(|m| m.is_file()) {
             // Held as long as one of our processes lives: a reader sees that the run goes on.
             if !fd::try_lock(file.as_fd()) {
@@ -198,7 +204,8 @@ impl Kept {
 
     /// The sums of a run whose own were lost, from the log that is on disk.
     fn reread(&self) -> Option<Book> {
-        let path = self.places.log.as_ref()?;
+        // Reading from a pipe would take its reader's lines, and a device may have no end.
+        let path = self.places.log.as_ref().filter(|path| path.is_file())?;
         crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
     }
 

@@ -15,10 +15,16 @@ use crate::core::lines::{Assembler, Line, Splitter};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
-use crate::live::log::LogFile;
+use crate::live::log::{self, LogFile};
 use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
 use crate::sys::clock::monotonic_ns;
 
+/// A pipe takes this much whole or not at all.
+const PIPE_BUF: usize = 4096;
+/// Where the log's state stands among the saved numbers …
+const LOG_STATE: usize = 3 + NUMBERS;
+/// … and what was handed to a log that cannot be cut.
+const HANDED: usize = LOG_STATE + log::STATE;
 /// The log is written when this much has gathered …
 const BATCH: usize = 256 << 10;
 /// … or when the oldest of it is this old: with the pauses below it is on disk well within 100 ms.
@@ -42,6 +48,9 @@ pub struct Consumer {
     writer: trace::Writer,
     log: Option<LogFile>,
     text: Vec<u8>,
+    /// Bytes of the text that a log took that cannot be cut, and those of them that come once more.
+    handed: u64,
+    repeated: u64,
     oldest_ns: u64,
     filter: Filter,
     echo: Echo,
@@ -51,6 +60,29 @@ pub struct Consumer {
     /// Whether what is taken now is to be shown.
     showing: bool,
     book: Book,
+}
+
+/// The sums as they were saved last.
+pub fn saved_book(ring: &Ring) -> Book {
+    let mut numbers = [0; NUMBERS];
+    numbers.copy_from_slice(&ring.saved()[3..3 + NUMBERS]);
+    Book::from_tally(Tally::from_numbers(numbers))
+}
+
+/// Cuts text into pieces that a pipe takes whole or not at all (`man 7 pipe`), at line ends where there are any: a
+/// successor cannot cut off what a pipe took, so it has to know how far that is.
+struct Pieces<'a>(&'a [u8]);
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let most = self.0.len().min(PIPE_BUF);
+        let end = memchr::memrchr(b'\n', &self.0[..most]).map_or(most, |at| at + 1);
+        let (piece, rest) = self.0.split_at(end);
+        self.0 = rest;
+        (!piece.is_empty()).then_some(piece)
+    }
 }
 
 /// What the consumer leaves.
@@ -66,8 +98,11 @@ impl Consumer {
     /// A consumer that goes on where the ring says the last one saved, or at the beginning.
     pub fn new(ring: Arc<Ring>, log: Option<LogFile>, echo: Echo, mode: Mode) -> Self {
         let saved = ring.saved();
-        let mut numbers = [0; NUMBERS];
-        numbers.copy_from_slice(&saved[3..3 + NUMBERS]);
+        let mut state = [0; log::STATE];
+        state.copy_from_slice(&saved[LOG_STATE..LOG_STATE + log::STATE]);
+        let log = log.map(|log| log.with_state(state));
+        let handed = ring.handed();
+        let book = saved_book(&ring);
         let in_line = log.as_ref().is_some_and(LogFile::in_line);
         Consumer {
             ring,
@@ -79,6 +114,8 @@ impl Consumer {
             writer: trace::Writer::default(),
             log,
             text: Vec::with_capacity(BATCH + (64 << 10)),
+            handed,
+            repeated: handed - saved[HANDED],
             oldest_ns: 0,
             filter: Filter::new(mode),
             echo,
@@ -86,7 +123,7 @@ impl Consumer {
             last_ns: 0,
             bytes: Vec::new(),
             showing: true,
-            book: Book::from_tally(Tally::from_numbers(numbers)),
+            book,
         }
     }
 
@@ -147,7 +184,17 @@ impl Consumer {
     /// Writes what gathered, then saves how far it is and gives the ring's room back.
     pub fn flush(&mut self) {
         if let Some(log) = &mut self.log {
-            log.append(&self.text);
+            if log.is_regular() {
+                log.append(&self.text);
+            } else {
+                let skip = self.text.len().min(self.repeated as usize);
+                self.repeated -= skip as u64;
+                for piece in Pieces(&self.text[skip..]) {
+                    log.append(piece);
+                    self.handed += piece.len() as u64;
+                    self.ring.note_handed(self.handed);
+                }
+            }
             if let Some(trouble) = log.take_trouble() {
                 self.echo_text.extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
             }
@@ -159,6 +206,10 @@ impl Consumer {
         saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
         saved[2] = self.cursor;
         saved[3..3 + NUMBERS].copy_from_slice(&self.book.tally.numbers());
+        if let Some(log) = &self.log {
+            saved[LOG_STATE..LOG_STATE + log::STATE].copy_from_slice(&log.state());
+        }
+        saved[HANDED] = self.handed;
         self.ring.save(&saved);
         self.ring.release(self.cursor);
     }
@@ -188,10 +239,17 @@ impl Consumer {
             // Read before the ring is looked at: what was committed before the word was given is still taken.
             let last_round = stop.load(Ordering::Acquire);
             let mut took = false;
-            while let Next::Record(_) = self.step() {
+            let mut next = self.step();
+            while let Next::Record(_) = next {
                 took = true;
+                next = self.step();
             }
             if last_round {
+                // The reader waits for a pipe that somebody still holds, or was kept from its commit: what it has read
+                // is in the ring in any case.
+                if next == Next::Open {
+                    self.recover(monotonic_ns());
+                }
                 return self.finish();
             }
             self.idle(monotonic_ns());

@@ -48,6 +48,9 @@ impl Gap {
     }
 }
 
+/// How many numbers [`LogFile::state`] gives.
+pub const STATE: usize = 5;
+
 impl LogFile {
     /// Goes on at `offset` of a file; what stands behind it is cut off.
     pub fn resume(file: File, name: String, offset: u64) -> Self {
@@ -70,9 +73,31 @@ impl LogFile {
         self.offset
     }
 
-    /// The last byte written is not a line's end.
+    /// Its content can be addressed, cut and read again; a pipe's or a terminal's cannot.
+    pub fn is_regular(&self) -> bool {
+        self.regular
+    }
+
+    /// The next byte belongs to a line that has begun, on disk or in a gap.
     pub fn in_line(&self) -> bool {
-        self.in_line
+        if self.gap.is_some() { self.beheaded } else { self.in_line }
+    }
+
+    /// What a successor must know besides the offset.
+    pub fn state(&self) -> [u64; STATE] {
+        let gap = self.gap.unwrap_or_default();
+        let flags = [self.in_line, self.gap.is_some(), self.beheaded];
+        let flags = flags.into_iter().rev().fold(0, |sum, flag| sum << 1 | u64::from(flag));
+        [flags, gap.lines, gap.bytes, self.lost.lines, self.lost.bytes]
+    }
+
+    /// Goes on as one that was in this state.
+    pub fn with_state(mut self, [flags, lines, bytes, lost_lines, lost_bytes]: [u64; STATE]) -> Self {
+        self.in_line = flags & 1 != 0;
+        self.gap = (flags & 2 != 0).then_some(Gap { lines, bytes });
+        self.beheaded = flags & 4 != 0;
+        self.lost = Gap { lines: lost_lines, bytes: lost_bytes };
+        self
     }
 
     /// What it did not take in all.

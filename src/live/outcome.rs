@@ -1,9 +1,9 @@
 //! How a run ended: the verdict, the record's last fields, the log's last lines.
 
+use crate::core::book::Book;
 use crate::core::run::{End, Exit, Run};
 use crate::core::signals;
 use crate::core::trace;
-use crate::live::consumer::Left;
 use crate::live::echo::Echo;
 use crate::live::ending::Reason;
 use crate::live::log::LogFile;
@@ -55,16 +55,15 @@ fn verdict_of(change: Change) -> Verdict {
 }
 
 /// Puts the counters of ring, log and book into the record.
-pub fn count(end: &mut End, left: Option<&Left>, ring: &Ring) {
+pub fn count(end: &mut End, book: &Book, log: Option<&LogFile>, ring: &Ring) {
     let stalls = ring.stalls();
     let counters = &mut end.counters;
     (counters.stalls, counters.stall_ns, counters.longest_stall_ns) =
         (stalls.count, stalls.total_ns, stalls.longest_ns);
-    let Some(left) = left else { return };
-    let tally = &left.book.tally;
+    let tally = &book.tally;
     (counters.lines, counters.bytes) = (tally.lines, tally.bytes);
     (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
-    if let Some(log) = &left.log {
+    if let Some(log) = log {
         (counters.log_lost_lines, counters.log_lost_bytes) = (log.lost().lines, log.lost().bytes);
     }
 }
@@ -75,15 +74,14 @@ pub fn partial(supervisor: &Supervisor<'_>, disk_stuck: bool) -> Option<String> 
     if disk_stuck {
         return Some("the log's disk did not take the rest in time".to_owned());
     }
-    let asked = supervisor.ending.map(|e| e.reason);
-    match (supervisor.front_gone, asked) {
-        (true, Some(Reason::Orphaned)) => {
+    match supervisor.front_gone {
+        true if supervisor.orphaned => {
             Some("hrx-wrap was killed (its first process), so the target was ended".into())
         }
-        (true, _) => Some(ended_first("hrx-wrap was killed (its first process)")),
-        (false, _) if supervisor.gave_up => Some("processes that cannot be killed are left".into()),
-        (false, _) if supervisor.timed_out => Some("the timeout ended the target".into()),
-        (false, _) => supervisor
+        true => Some(ended_first("hrx-wrap was killed (its first process)")),
+        false if supervisor.gave_up => Some("processes that cannot be killed are left".into()),
+        false if supervisor.timed_out => Some("the timeout ended the target".into()),
+        false => supervisor
             .end
             .exit
             .signal

@@ -41,11 +41,12 @@ const TAIL: usize = 32;
 const STALLS: usize = 48;
 const STALL_NS: usize = 49;
 const LONGEST_STALL: usize = 50;
+const HANDED: usize = 51;
 const SAVED_SIDE: usize = 64;
 const SAVED: [usize; 2] = [80, 112];
 
 /// What a consumer must know to go on after another one: as many numbers as it likes, kept together.
-pub const SAVED_WORDS: usize = 24;
+pub const SAVED_WORDS: usize = 30;
 
 const RESERVED: u64 = 1;
 const COMMITTED: u64 = 2;
@@ -339,6 +340,16 @@ impl Ring {
     pub fn saved(&self) -> [u64; SAVED_WORDS] {
         let side = self.control(SAVED_SIDE).load(Ordering::Acquire) as usize % 2;
         std::array::from_fn(|i| self.control(SAVED[side] + i).load(Ordering::Relaxed))
+    }
+
+    /// Notes how many bytes of its text the consumer has handed to a log that cannot be cut.
+    pub fn note_handed(&self, bytes: u64) {
+        self.control(HANDED).store(bytes, Ordering::Release);
+    }
+
+    /// What was noted last.
+    pub fn handed(&self) -> u64 {
+        self.control(HANDED).load(Ordering::Acquire)
     }
 
     /// Counts one wait for room.

@@ -10,7 +10,7 @@ use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
 use crate::live::channel::{Channel, Message};
-use crate::live::consumer::{Consumer, Left, Running};
+use crate::live::consumer::{self, Consumer, Left, Running};
 use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
@@ -57,9 +57,9 @@ pub fn supervise(
     let Wires { ours, theirs, name } = wires;
     drop(theirs);
     let_go_of_the_targets(plan)?;
-    keeper.started(&run);
-
     let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
+    // After the reader's start: the disk may take its time for the record, and the target writes already.
+    keeper.started(&run);
     let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
     supervisor.watch(&name);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
@@ -167,6 +167,7 @@ impl<'a> Supervisor<'a> {
             channel,
             inbox,
             front_gone: false,
+            orphaned: false,
             front_stopped: false,
             tree: Tree::below_us(Proc::default(), Vec::new()),
             target,
@@ -193,17 +194,21 @@ fn conclude(
     keeper: &mut dyn Keeper,
 ) {
     let verdict = outcome::settle(&mut supervisor);
-    outcome::count(&mut supervisor.end, left.as_ref(), &supervisor.shared.ring);
-    let (book, mut log) = left.map_or((None, None), |left| (Some(left.book), left.log));
+    let stuck = left.is_none();
+    // A disk that holds up the log: the sums are known as far as it took them.
+    let left =
+        left.unwrap_or_else(|| Left { book: consumer::saved_book(&supervisor.shared.ring), log: None });
+    let Left { book, mut log } = left;
+    outcome::count(&mut supervisor.end, &book, log.as_ref(), &supervisor.shared.ring);
     echo.drain(ECHO_PATIENCE);
     supervisor.end.counters.echo_lost_bytes = echo.lost();
     let mut reports = 0;
     // Killed while the reports were being written: they are written once more, and say so.
     while reports == 0 || reports == 1 && !supervisor.front_gone && supervisor.shared.front.has_ended() {
         supervisor.front_gone |= supervisor.shared.front.has_ended();
-        supervisor.end.partial = outcome::partial(&supervisor, book.is_none());
+        supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
-        let made = keeper.finished(run, book.clone());
+        let made = keeper.finished(run, Some(book.clone()));
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

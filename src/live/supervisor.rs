@@ -27,6 +27,9 @@ use crate::sys::term;
 /// How often the size of the user's window is looked at in pty mode: its change is not told to us in the background.
 const WINDOW_LOOK: u64 = 200_000_000;
 
+/// How often a reader that is late is looked after.
+const READER_DELAY: u64 = 10_000_000;
+
 /// The target, while it is ours to reap.
 #[derive(Debug)]
 pub struct Target {
@@ -46,6 +49,8 @@ pub struct Supervisor<'a> {
     pub(super) channel: &'a Channel,
     pub(super) inbox: Inbox,
     pub(super) front_gone: bool,
+    /// It went while the target was running.
+    pub(super) orphaned: bool,
     pub(super) front_stopped: bool,
     pub(super) tree: Tree,
     pub(super) target: Target,
@@ -163,6 +168,7 @@ impl Supervisor<'_> {
 
     fn front_died(&mut self) {
         self.front_gone = true;
+        self.orphaned = self.target.end.is_none();
         self.begin(Ending::begin(Reason::Orphaned, monotonic_ns(), ORPHAN_GRACE));
     }
 
@@ -220,12 +226,20 @@ impl Supervisor<'_> {
         while !self.progress.ended.load(Ordering::Acquire) {
             let now = monotonic_ns();
             let silent_since = self.progress.active_ns.load(Ordering::Acquire).max(since);
-            let until = (silent_since + SILENCE).min(since + LONGEST_DRAIN);
+            let mut until = (silent_since + SILENCE).min(since + LONGEST_DRAIN);
             if now >= until {
-                return;
+                if now >= since + LONGEST_DRAIN || !self.has_more() {
+                    return;
+                }
+                until = now + READER_DELAY;
             }
             self.turn(Some(until));
         }
+    }
+
+    /// What nobody has read yet is no silence: a busy machine can keep the reader from it for long.
+    fn has_more(&self) -> bool {
+        fd::wait([(Some(self.ours.as_fd()), Want::Read)], Some(0)).is_ok_and(|[r]| r.readable)
     }
 
     /// Ends what the target left behind, or leaves it alone.

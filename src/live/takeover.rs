@@ -51,8 +51,9 @@ pub fn finish(
     drain_ring(&mut consumer);
     drain_pipe(&mut consumer, ours);
     let Left { book, mut log } = consumer.finish();
-    let left = Left { book, log: None };
-    outcome::count(&mut end, Some(&left), &shared.ring);
+    outcome::count(&mut end, &book, log.as_ref(), &shared.ring);
+    // A log that can be read again tells more than the sums in the ring, unless lines are missing in it.
+    let whole = log.as_ref().is_some_and(|log| log.is_regular() && log.lost().bytes == 0);
     let mut run = plan.run.clone();
     run.pid = target;
     echo.drain(ECHO_PATIENCE);
@@ -60,7 +61,7 @@ pub fn finish(
     let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
     end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}"));
     run.end = Some(end);
-    let made = keeper.finished(&mut run, None);
+    let made = keeper.finished(&mut run, (!whole).then_some(book));
     if let Some(log) = &mut log {
         outcome::close_log(log, &run);
     }

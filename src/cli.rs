@@ -22,6 +22,13 @@ Inside a GPU ticket that kills when its time is over:\n  \
 gpu-hold -l LANE -t 15 -- hrx-wrap -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
 What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
 
+const KERNELS: &str = "\
+One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = unknown). The origin is 'given' (--manifests), \
+'built-in', or 'computed': the id of a FAMILY:NAME that no manifest has.\n\n\
+An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
+that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
+Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
 /// Put it in front of the command: it time-stamps and keeps what the command prints on stderr, ends the whole process
@@ -61,6 +68,9 @@ pub enum Command {
          Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// The kernel catalogue: id to family and name, and back.
+    #[command(after_long_help = KERNELS)]
+    Kernels(KernelsArgs),
     /// A built-in target, no GPU or model needed: every report from one command.
     Demo(DemoArgs),
     /// Checks this installed program without a device, in seconds.
@@ -230,6 +240,22 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+}
+
+/// The options of `kernels`.
+#[derive(Debug, Args)]
+pub struct KernelsArgs {
+    /// Kernel manifests: a folder of them, a folder of folders with a manifest.json, or one file; may be given again.
+    ///
+    /// In a llama.cpp tree it is ggml/src/ggml-hrx/kernel-corpus/kernels. They win over the built-in list.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::AnyPath)]
+    pub manifests: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// A kernel's id, FAMILY:NAME, name, or a part of it; all kernels when left out.
+    #[arg(value_name = "ID|NAME")]
+    pub words: Vec<String>,
 }
 
 /// The options of `demo`.

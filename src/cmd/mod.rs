@@ -4,6 +4,7 @@
 pub mod demo;
 pub mod demo_target;
 pub mod keep;
+pub mod kernels;
 pub mod manifests;
 pub mod parse;
 pub mod provenance;
@@ -53,6 +54,7 @@ fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {
         Some(Command::Run(args)) => (run::run(&args, inherited), status::FAILED),
         Some(Command::Demo(args)) => (demo::demo(&args, inherited), status::FAILED),
         Some(Command::Parse(args)) => (parse::parse(&args).map(Verdict::Exit), USAGE),
+        Some(Command::Kernels(args)) => (kernels::kernels(&args).map(Verdict::Exit), USAGE),
         Some(Command::SelfTest) => (self_test::self_test().map(Verdict::Exit), USAGE),
         Some(Command::DemoTarget(args)) => (demo_target::run(&args).map(|n| Verdict::Exit(n.into())), USAGE),
     };

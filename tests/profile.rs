@@ -222,9 +222,9 @@ fn counts_of_every_kernel_are_the_emitters() {
     let dir = Dir::new("emitter");
     wrap(demo(&["-p", "-o", "run", "--echo", "none"], &["--tokens", "5", "--no-load"])).cwd(dir.path()).run();
     let report = dir.json("run/report.json");
-    for (program, expected, runs) in [("300", DECODE.expected(300), 5), ("327", PREFILL.expected(327), 1)] {
+    for (program, expected, runs) in [(300, DECODE.expected(300), 5), (327, PREFILL.expected(327), 1)] {
         let programs = report["programs"].as_array().unwrap();
-        let one = programs.iter().find(|p| p["list_commands"].to_string() == program).expect("the program");
+        let one = programs.iter().find(|p| p["list_commands"] == program).expect("the program");
         assert_eq!(one["runs"], runs);
         let got: BTreeMap<u64, u64> = one["kernels"]
             .as_array()
@@ -233,7 +233,7 @@ fn counts_of_every_kernel_are_the_emitters() {
             .map(|k| (k["kernel_id"].as_str().unwrap().parse().unwrap(), k["count"].as_u64().unwrap()))
             .collect();
         let wanted: BTreeMap<u64, u64> =
-            expected.iter().map(|(id, (n, _))| (*id, *n as u64 * runs)).collect();
+            expected.iter().map(|(id, (n, _))| (*id, *n * runs)).collect();
         assert_eq!(got, wanted);
     }
 }

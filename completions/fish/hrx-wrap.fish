@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -24,6 +24,23 @@ function __fish_hrx_wrap_using_subcommand
     contains -- $cmd[1] $argv
 end
 
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l programs -d 'Trace only programs of N commands (sets GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS)' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l commands -d 'Trace only commands A to B of a list, both included (sets GGML_HRX_DEBUG_SERIAL_START_COMMAND and _END_COMMAND)' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l manifests -d 'Kernel manifests: a folder of manifests or of folders, or one file; may be given again' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l sort -d 'The order of a table\'s rows' -r -f -a "total\t'Time on the device in all'
+count\t'Dispatches'
+mean\t'Mean device time'
+median\t'Median device time'
+p95\t'95th percentile of the device time'
+max\t'Longest device time'
+launch\t'Mean launch'
+name\t'Name'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l top -d 'Rows of a table; the others are summed up' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l unit -d 'The unit of a dispatch\'s times' -r -f -a "ns\t'Nanoseconds'
+us\t'Microseconds'
+ms\t'Milliseconds'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
@@ -39,6 +56,7 @@ all\t'Everything'
 none\t'Nothing'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l env -d 'Set a variable for the target; may be given again' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
@@ -46,9 +64,27 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s h -l help -d 'Print h
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s V -l version -d 'Print version'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "run" -d 'Supervise one command'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "parse" -d 'The same report from what a run left: a run folder, a kept trace, or `-` for standard input'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "kernels" -d 'The kernel catalogue: id to family and name, and back'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo" -d 'A built-in target, no GPU or model needed: every report from one command'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "self-test" -d 'Checks this installed program without a device, in seconds'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo-target" -d 'The built-in target of the demo'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l programs -d 'Trace only programs of N commands (sets GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS)' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l commands -d 'Trace only commands A to B of a list, both included (sets GGML_HRX_DEBUG_SERIAL_START_COMMAND and _END_COMMAND)' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l manifests -d 'Kernel manifests: a folder of manifests or of folders, or one file; may be given again' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l sort -d 'The order of a table\'s rows' -r -f -a "total\t'Time on the device in all'
+count\t'Dispatches'
+mean\t'Mean device time'
+median\t'Median device time'
+p95\t'95th percentile of the device time'
+max\t'Longest device time'
+launch\t'Mean launch'
+name\t'Name'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l top -d 'Rows of a table; the others are summed up' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l unit -d 'The unit of a dispatch\'s times' -r -f -a "ns\t'Nanoseconds'
+us\t'Microseconds'
+ms\t'Milliseconds'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
@@ -64,13 +100,32 @@ all\t'Everything'
 none\t'Nothing'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l env -d 'Set a variable for the target; may be given again' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l report -d 'The text report goes to this file instead of stdout' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l json -d 'The report as JSON in this file (- = stdout, then without the text)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l manifests -d 'Kernel manifests: a folder of manifests or of folders, or one file; may be given again' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l sort -d 'The order of a table\'s rows' -r -f -a "total\t'Time on the device in all'
+count\t'Dispatches'
+mean\t'Mean device time'
+median\t'Median device time'
+p95\t'95th percentile of the device time'
+max\t'Longest device time'
+launch\t'Mean launch'
+name\t'Name'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l top -d 'Rows of a table; the others are summed up' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l unit -d 'The unit of a dispatch\'s times' -r -f -a "ns\t'Nanoseconds'
+us\t'Microseconds'
+ms\t'Milliseconds'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -l manifests -d 'Kernel manifests: a folder of them, a folder of folders with a manifest.json, or one file; may be given again' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -l json -d 'As JSON'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s o -l out -d 'Keep the run in this folder; a new one in the temporary folder when left out' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -l tokens -d 'Decode tokens that the built-in target makes' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s h -l help -d 'Print help'

@@ -107,8 +107,8 @@ impl Profile {
 
     fn note_unknown(&mut self, serial: &Serial<'_>) {
         let words = [
-            (serial.event == serial::Event::Other).then(|| ("event", serial.words.0)),
-            (serial.phase == Phase::Other).then(|| ("phase", serial.words.1)),
+            (serial.event == serial::Event::Other).then_some(("event", serial.words.0)),
+            (serial.phase == Phase::Other).then_some(("phase", serial.words.1)),
             serial
                 .detail
                 .filter(|d| d.kind == serial::CommandKind::Other)

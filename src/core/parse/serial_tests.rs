@@ -1,0 +1,106 @@
+use super::*;
+use proptest::prelude::*;
+
+const COMMAND: &[u8] =
+    b" list=main index=3 list_commands=300 ordinal=4 kind=Kernel kernel_id=18238910775981276583 bindings=7";
+
+#[test]
+fn every_event_and_phase_has_its_place() {
+    for (word, event) in [("begin", Event::Begin), ("end", Event::End), ("failed", Event::Failed)] {
+        let text = format!("{word} phase=command-list list=main");
+        assert_eq!(head(text.as_bytes()).unwrap().event, event);
+    }
+    for (word, phase) in [
+        ("command-pre-dispatch", Phase::Pre),
+        ("command-dispatch", Phase::Launch),
+        ("command-post-dispatch", Phase::Post),
+        ("command-program", Phase::Program),
+        ("host-staging-upload-buffer-pre", Phase::Host(5, false)),
+        ("host-staging-upload-post", Phase::Host(6, true)),
+        ("transient-bind-post", Phase::Host(2, true)),
+        ("command-retire", Phase::Other),
+    ] {
+        let text = format!("sync-begin phase={word}");
+        let got = head(text.as_bytes()).unwrap();
+        assert_eq!((got.event, got.phase, got.rest), (Event::SyncBegin, phase, &b""[..]), "{word}");
+    }
+    assert_eq!(head(b"retired phase=command-list").unwrap().event, Event::Other);
+}
+
+#[test]
+fn cut_heads_are_none() {
+    for text in [
+        &b""[..],
+        b"begin",
+        b"begin ",
+        b"begin phas",
+        b"begin phase=",
+        b"be gin phase=command-list",
+        b"3 phase=command-list",
+    ] {
+        assert_eq!(head(text), None, "{}", String::from_utf8_lossy(text));
+    }
+}
+
+#[test]
+fn foreign_text_behind_a_phase_is_not_of_it() {
+    for foreign in ["llama_context: x", "0.01.2 I y", "-x y", "\x1b[0m"] {
+        let text = format!("end phase=command-dispatch{foreign}");
+        let got = head(text.as_bytes()).unwrap();
+        assert_eq!((got.phase, got.rest), (Phase::Launch, foreign.as_bytes()), "{foreign}");
+    }
+}
+
+#[test]
+fn details_in_any_order_with_unknown_fields_between() {
+    let (d, rest) = detail(COMMAND);
+    assert_eq!(
+        (d.list, d.index, d.list_commands, d.ordinal),
+        (Some(List::Main), Some(3), Some(300), Some(4))
+    );
+    assert_eq!(
+        (d.kind, d.kernel_id, d.bindings),
+        (CommandKind::Kernel, Some(18_238_910_775_981_276_583), Some(7))
+    );
+    assert_eq!(rest, b"");
+    let mixed = b" bindings=7 kernel_id=18238910775981276583 colour=red kind=KERNEL ordinal=4 list_commands=300 index=3 list=main";
+    assert_eq!(detail(mixed), (d, &b""[..]));
+    assert!(is_detail(mixed) && is_detail(COMMAND) && !is_detail(b" llama=3") && !is_detail(b"list=main"));
+}
+
+#[test]
+fn numbers_before_foreign_text_are_not_trusted() {
+    for foreign in ["llama text", "0.00.1 I", "5 tokens", "\x1b[0m"] {
+        let text = [COMMAND, foreign.as_bytes()].concat();
+        let (d, rest) = detail(&text);
+        assert_eq!((d.index, d.bindings), (Some(3), None), "{foreign}");
+        assert!(rest.ends_with(foreign.as_bytes()) && rest.len() <= foreign.len() + 1, "{foreign}");
+    }
+}
+
+#[test]
+fn ids_are_64_bit_and_checked() {
+    assert_eq!(detail(b" kernel_id=18446744073709551615").0.kernel_id, Some(u64::MAX));
+    assert_eq!(detail(b" kernel_id=18446744073709551616").0.kernel_id, None);
+    assert_eq!(detail(b" list=main kind=Invalid").0.kind, CommandKind::Other);
+    assert_eq!(detail(b" list=main kind=Unknown(7)").0.kind, CommandKind::Other);
+}
+
+#[test]
+fn a_failed_wait_is_told_by_the_logger() {
+    let line =
+        b"0.01 E HRX debug serial sync failed phase=command-post-dispatch list=main index=3: device lost\r";
+    assert_eq!(sync_failed(line), Some(&b"command-post-dispatch list=main index=3: device lost"[..]));
+    assert_eq!(sync_failed(b"hrx debug serial: sync-end phase=x"), None);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        let _ = head(&bytes);
+        let _ = detail(&bytes);
+        let _ = find_detail(&bytes);
+        let text = [b"begin phase=command-dispatch list=", bytes.as_slice()].concat();
+        let _ = head(&text).map(|h| detail(h.rest));
+    }
+}

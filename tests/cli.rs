@@ -281,10 +281,10 @@ fn help_and_version_go_to_stdout_and_say_what_a_user_needs() {
 fn the_self_test_passes_and_says_what_it_checked() {
     let done = wrap(["self-test"]).run();
     assert_eq!(done.code(), Some(0), "{}{}", done.out(), done.err());
-    for check in ["ring", "lines", "kernel ids", "spawn and reap", "killed front"] {
+    for check in ["ring", "lines", "kernel ids", "profile: sums", "spawn and reap", "killed front"] {
         assert!(done.out().lines().any(|l| l.starts_with("ok ") && l.contains(check)), "{}", done.out());
     }
-    assert!(done.out().ends_with("6 passed, 0 failed\n"));
+    assert!(done.out().ends_with("10 passed, 0 failed\n"));
 }
 
 #[test]

@@ -232,8 +232,7 @@ fn counts_of_every_kernel_are_the_emitters() {
             .iter()
             .map(|k| (k["kernel_id"].as_str().unwrap().parse().unwrap(), k["count"].as_u64().unwrap()))
             .collect();
-        let wanted: BTreeMap<u64, u64> =
-            expected.iter().map(|(id, (n, _))| (*id, *n * runs)).collect();
+        let wanted: BTreeMap<u64, u64> = expected.iter().map(|(id, (n, _))| (*id, *n * runs)).collect();
         assert_eq!(got, wanted);
     }
 }

@@ -1,5 +1,7 @@
 //! `hrx-wrap self-test`: checks this installed program on this machine, without a device.
 
+mod profile;
+
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,7 +13,6 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cmd::parse::read_trace;
 use crate::core::duration::{MS, S};
-use crate::core::kernel_id::kernel_id;
 use crate::core::lines::{Assembler, Splitter};
 use crate::live::proc::Proc;
 use crate::live::read_port::ReadPort;
@@ -22,10 +23,14 @@ use crate::sys::fd;
 /// A check of the installed program.
 type Check = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 10] = [
     ("ring: wraps around, takes over", ring),
     ("lines: split and stamped", splitter),
-    ("kernel ids", hash),
+    ("kernel ids: published vectors and the built-in catalogue", profile::ids),
+    ("profile: sums, shares and floor of a known trace", profile::sums),
+    ("profile: an open dispatch is named and in no total", profile::open),
+    ("profile: lines written into each other are joined", profile::rejoin),
+    ("profile: nothing gives no table", profile::empty),
     ("clock: CLOCK_MONOTONIC goes on", clock),
     ("spawn and reap: exit status and signal come back", spawn_and_reap),
     ("killed front: the tree ends, the log is whole, the report is partial", killed_front),
@@ -92,12 +97,6 @@ fn splitter(_: &Path) -> anyhow::Result<()> {
     assembler.finish(|l| lines.push((l.ns, l.bytes.to_vec())));
     let expected = [(1, "ab"), (2, "c"), (3, ""), (3, "last")].map(|(ns, s)| (ns, s.as_bytes().to_vec()));
     ensure!(lines == expected, "got {lines:?}");
-    Ok(())
-}
-
-fn hash(_: &Path) -> anyhow::Result<()> {
-    let id = kernel_id("loom_libs", "ggml_mul_mat_f32_f32_wmma");
-    ensure!(id == 5_916_100_870_017_593_149, "loom_libs:ggml_mul_mat_f32_f32_wmma has the id {id}");
     Ok(())
 }
 

@@ -197,6 +197,12 @@ fn truth(pieces: &[(bool, Piece)]) -> BTreeMap<u64, (Event, Phase, Option<u64>)>
     all
 }
 
+/// As many cases as `PROPTEST_CASES` says, else enough for every change.
+fn cases() -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(500) }
+}
+
 fn foreign() -> impl Strategy<Value = Vec<Piece>> {
     let piece = prop_oneof![
         Just("llama_context: n_ctx = 512\n"),
@@ -211,7 +217,7 @@ fn foreign() -> impl Strategy<Value = Vec<Piece>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(cases())]
 
     #[test]
     fn beside_a_foreign_writer_every_event_is_exact_or_counted(

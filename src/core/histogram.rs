@@ -137,6 +137,68 @@ mod tests {
         assert_eq!((h.mean(), h.quantile(50), h.least(), h.most()), (None, None, None, None));
     }
 
+    /// A histogram of some durations.
+    fn of(all: &[u64]) -> Histogram {
+        let mut h = Histogram::default();
+        all.iter().for_each(|ns| h.add(*ns));
+        h
+    }
+
+    #[test]
+    fn a_power_of_two_has_64_buckets_of_one_width() {
+        for (ns, from, to, middle) in [
+            (0, 0, 1, 0),
+            (63, 63, 64, 63),
+            (64, 64, 65, 64),
+            (127, 127, 128, 127),
+            (128, 128, 130, 129),
+            (129, 128, 130, 129),
+            (130, 130, 132, 131),
+            (255, 254, 256, 255),
+            (1_000, 1_000, 1_008, 1_004),
+            (1_007, 1_000, 1_008, 1_004),
+            (1_000_000, 999_424, 1_007_616, 1_003_520),
+            (u64::MAX, 127 << 57, u64::MAX, (127 << 57) + (1 << 56)),
+        ] {
+            assert_eq!(of(&[ns]).buckets().collect::<Vec<_>>(), [(from, to, 1)], "{ns}");
+            assert_eq!(super::middle(bucket(ns)), middle, "{ns}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_the_middle_of_its_bucket_but_no_shorter_or_longer_than_any() {
+        assert_eq!(of(&[1, 1_000, 2_000]).quantile(50), Some(1_004));
+        assert_eq!((of(&[1_001]).quantile(50), of(&[1_007]).quantile(50)), (Some(1_001), Some(1_007)));
+        let h = of(&(1..=10).collect::<Vec<_>>());
+        assert_eq!(
+            [0, 10, 11, 50, 51, 90, 95, 100].map(|p| h.quantile(p).unwrap()),
+            [1, 1, 2, 5, 6, 9, 10, 10]
+        );
+    }
+
+    #[test]
+    fn the_order_of_durations_does_not_matter() {
+        let all = [70_000, 3, 900, 70_000, 0, 1_000_000, 900, 64, 2];
+        let mut sorted = all;
+        sorted.sort_unstable();
+        let h = of(&sorted);
+        assert_eq!(of(&all), h);
+        sorted.reverse();
+        assert_eq!(of(&sorted), h);
+        let counts: Vec<(u64, u32)> = h.buckets().map(|(from, _, n)| (from, n)).collect();
+        assert_eq!(counts, [(0, 1), (2, 1), (3, 1), (64, 1), (896, 2), (69_632, 2), (999_424, 1)]);
+        assert_eq!((h.least(), h.most(), h.count(), h.total()), (Some(0), Some(1_000_000), 9, 1_141_869));
+    }
+
+    #[test]
+    fn a_mean_is_rounded_to_the_nearest() {
+        assert_eq!(
+            [&[1, 2][..], &[1, 1, 2], &[1, 2, 2], &[7]].map(|all| of(all).mean().unwrap()),
+            [2, 1, 2, 7]
+        );
+        assert_eq!(of(&[u64::MAX, u64::MAX]).total(), u64::MAX, "a sum stays at its most");
+    }
+
     proptest! {
         #[test]
         fn quantiles_are_within_the_stated_error(mut all in prop::collection::vec(0u64..10_000_000_000, 1..200)) {

@@ -196,6 +196,349 @@ fn the_wall_of_a_program_is_accounted_for() {
     assert_eq!(unattributed, 2 * (1 + 1 + 1 + 1 + 10 + 1 + 7));
 }
 
+/// A line of a dispatch, without its detail.
+const PRE: [&str; 2] = ["sync-begin phase=command-pre-dispatch", "sync-end phase=command-pre-dispatch"];
+const LAUNCH: [&str; 2] = ["begin phase=command-dispatch", "end phase=command-dispatch"];
+const IDLE: &str = "sync-end phase=command-post-dispatch";
+/// A head that was cut.
+const CUT: &str = "begin phas";
+
+/// Lines of one dispatch, ten ns apart.
+fn lines(trace: &mut Trace, heads: &[&str], detail: &str) {
+    heads.iter().for_each(|head| {
+        trace.line(10, if *head == CUT { CUT.into() } else { format!("{head} {detail}") }.as_str())
+    });
+}
+
+#[test]
+fn a_state_and_a_list_have_their_words() {
+    assert_eq!([State::Launching, State::OnDevice].map(State::name), ["launching", "on the device"]);
+    assert_eq!([List::Main, List::Init, List::Other].map(list_name), ["main", "init", "other"]);
+}
+
+#[test]
+fn a_dispatch_that_lost_a_line_is_broken_and_in_no_total() {
+    for (heads, broken, orphans) in [
+        (&[LAUNCH[0], CUT, IDLE][..], 1, 0),
+        (&[PRE[0], CUT, IDLE], 1, 0),
+        (&[LAUNCH[0], IDLE], 1, 0),
+        (&[PRE[0], IDLE], 0, 1),
+        (&[LAUNCH[0], CUT, LAUNCH[0], LAUNCH[1]], 1, 0),
+        (&[LAUNCH[0], CUT, PRE[0]], 1, 0),
+        (&[PRE[0], CUT, PRE[0]], 0, 0),
+    ] {
+        let mut trace = Trace::default();
+        lines(&mut trace, heads, &detail(0, 2, 7));
+        let profile = trace.profile();
+        let c = &profile.coverage;
+        assert_eq!((c.broken, c.orphans, c.completed), (broken, orphans, 0), "{heads:?}");
+        assert!(profile.abandoned.is_empty() && profile.programs().is_empty(), "{heads:?}");
+    }
+}
+
+#[test]
+fn a_launch_that_fails_is_open_until_it_failed() {
+    let mut trace = Trace::default();
+    lines(&mut trace, &[LAUNCH[0], "failed phase=command-dispatch", IDLE], &detail(0, 2, 7));
+    let profile = trace.profile();
+    let open = profile.open();
+    assert_eq!(
+        (open.len(), open[0].since, open[0].until, open[0].state),
+        (1, 10, Some(20), State::Launching)
+    );
+    assert_eq!((profile.coverage.completed, profile.coverage.orphans), (0, 1));
+}
+
+#[test]
+fn an_end_without_its_own_beginning_is_an_orphan() {
+    for (heads, ended, orphans) in [
+        (&[LAUNCH[0], LAUNCH[1], LAUNCH[1]][..], 1, 1),
+        (&[PRE[0], PRE[1], LAUNCH[1]], 0, 1),
+        (&[LAUNCH[0], LAUNCH[1], IDLE, IDLE], 1, 1),
+    ] {
+        let mut trace = Trace::default();
+        lines(&mut trace, heads, &detail(0, 2, 7));
+        let c = trace.profile().coverage;
+        assert_eq!((c.ended, c.orphans), (ended, orphans), "{heads:?}");
+    }
+}
+
+#[test]
+fn a_dispatch_overlaps_with_another_that_is_launched_and_whole_alone() {
+    let (mine, other) = (detail(0, 2, 7), detail(1, 2, 8));
+    for (before, overlapping) in [
+        (&[][..], 0),
+        (&[PRE[0], PRE[1]], 0),
+        (&[LAUNCH[0]], 1),
+        (&[LAUNCH[0], LAUNCH[1]], 1),
+        (&[LAUNCH[0], LAUNCH[1], IDLE], 0),
+        (&[LAUNCH[0], CUT], 0),
+    ] {
+        let mut trace = Trace::default();
+        lines(&mut trace, before, &other);
+        lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0]], &mine);
+        assert_eq!(trace.profile().coverage.overlapping, overlapping, "{before:?}");
+    }
+}
+
+#[test]
+fn a_dispatch_that_begins_again_takes_no_wait_of_the_one_before() {
+    let mut trace = Trace::default();
+    lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[0], LAUNCH[1], IDLE], &detail(0, 1, 7));
+    let profile = trace.profile();
+    let program = profile.programs()[0];
+    assert_eq!((program.wait_ns, program.launch_ns, program.between_ns), (0, 10, 0));
+    assert_eq!((profile.open().len(), profile.open()[0].since), (1, 30));
+}
+
+#[test]
+fn the_neighbour_of_an_open_dispatch_is_the_last_one_completed() {
+    let mut trace = Trace::default();
+    trace.dispatch(0, 3, 7, 1, 10);
+    trace.dispatch(1, 3, 8, 1, 10);
+    trace.line(1, &format!("begin phase=command-dispatch {}", detail(2, 3, 9)));
+    assert_eq!(trace.profile().open()[0].neighbour, Some(8));
+}
+
+#[test]
+fn a_kernel_has_the_bindings_of_its_lines() {
+    let mut trace = Trace::default();
+    lines(&mut trace, &[LAUNCH[0], LAUNCH[1], IDLE], "list=main index=0 list_commands=2 kernel_id=7");
+    lines(&mut trace, &[LAUNCH[0], LAUNCH[1], IDLE], &detail(1, 2, 7));
+    let profile = trace.profile();
+    let kernel = &profile.programs()[0].kernels[0];
+    assert_eq!((kernel.bindings, kernel.first_run_ns), (Some(2), 20));
+}
+
+#[test]
+fn the_sum_of_what_lies_in_walls_is_of_all_its_parts() {
+    let host = [32, 64, 128, 256, 512, 1024, 2048, 4096];
+    let known = program::InWalls { device: 1, launch: 2, wait: 4, between: 8, init: 16, host };
+    assert_eq!(known.sum(), 8191);
+}
+
+#[test]
+fn a_list_that_begins_or_ends_parts_two_runs() {
+    for event in ["begin", "end"] {
+        let mut trace = Trace::default();
+        trace.dispatch(0, 2, 7, 1, 10);
+        trace.line(1, &format!("{event} phase=command-list list=main list_commands=2"));
+        trace.dispatch(1, 2, 8, 1, 20);
+        let profile = trace.profile();
+        let programs = profile.programs();
+        assert_eq!((programs.len(), programs[0].runs), (1, 2), "{event}");
+        assert_eq!((programs[0].first_run_ns, programs[0].steady.total()), (10, 20), "{event}");
+    }
+}
+
+#[test]
+fn the_init_list_in_a_wall_stands_in_one_sum() {
+    for init_first in [true, false] {
+        let mut trace = Trace::default();
+        trace.line(1, "begin phase=command-program main_commands=2 init_commands=1");
+        let init = detail(0, 1, 5).replace("list=main", "list=init");
+        let waits = [PRE[0], PRE[1], LAUNCH[0], LAUNCH[1], IDLE];
+        if init_first {
+            lines(&mut trace, &waits, &init);
+        }
+        trace.dispatch(0, 2, 7, 4, 100);
+        trace.dispatch(1, 2, 8, 6, 200);
+        if !init_first {
+            lines(&mut trace, &waits, &init);
+        }
+        trace.line(1, "end phase=command-program main_commands=2 init_commands=1");
+        let profile = trace.profile();
+        let main = profile.programs().into_iter().find(|p| p.list == List::Main).unwrap();
+        // A wait, its way to the launch, the launch and the device: ten ns each.
+        assert_eq!((main.in_walls.init, main.in_walls.device, main.walls), (40, 300, 1), "{init_first}");
+        let other = profile.programs().into_iter().find(|p| p.list == List::Init).unwrap();
+        assert_eq!((other.walls, other.total()), (0, 10), "{init_first}");
+    }
+}
+
+#[test]
+fn a_wall_of_an_init_list_alone_is_its_own() {
+    let mut trace = Trace::default();
+    trace.line(1, "begin phase=command-program main_commands=0 init_commands=1");
+    let init = detail(0, 1, 5).replace("list=main", "list=init");
+    lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[1], IDLE], &init);
+    trace.line(1, "end phase=command-program main_commands=0 init_commands=1");
+    let profile = trace.profile();
+    let program = profile.programs()[0];
+    assert_eq!((program.walls, program.wall_ns, program.in_walls.init), (1, 51, 0));
+    assert_eq!((program.in_walls.wait, program.in_walls.between), (10, 10));
+}
+
+#[test]
+fn a_program_without_its_beginning_or_that_failed_has_no_wall() {
+    for ends in [&["end"][..], &["failed", "end"]] {
+        let mut trace = Trace::default();
+        if ends.len() > 1 {
+            trace.line(1, "begin phase=command-program main_commands=1 init_commands=0");
+        }
+        trace.dispatch(0, 1, 7, 4, 100);
+        for end in ends {
+            trace.line(1, &format!("{end} phase=command-program main_commands=1 init_commands=0"));
+        }
+        let profile = trace.profile();
+        assert_eq!((profile.programs()[0].walls, profile.programs()[0].runs), (0, 1), "{ends:?}");
+    }
+}
+
+#[test]
+fn host_time_before_a_program_is_not_in_its_wall() {
+    let mut trace = Trace::default();
+    let fields = "main_commands=1 init_commands=0";
+    let staging = |trace: &mut Trace| {
+        trace.line(1, &format!("sync-end phase=transient-bind-pre {fields}"));
+        trace.line(50, &format!("sync-begin phase=transient-bind-post {fields}"));
+        // Its end, a second beginning behind it, or another phase's, add nothing.
+        trace.line(5, &format!("sync-end phase=transient-bind-post {fields}"));
+        trace.line(5, &format!("sync-begin phase=transient-bind-post {fields}"));
+        trace.line(1, &format!("sync-end phase=transient-bind-pre {fields}"));
+        trace.line(7, &format!("sync-begin phase=host-staging-rebind-post {fields}"));
+    };
+    staging(&mut trace);
+    trace.line(1, &format!("begin phase=command-program {fields}"));
+    staging(&mut trace);
+    trace.dispatch(0, 1, 7, 4, 100);
+    trace.line(1, &format!("end phase=command-program {fields}"));
+    assert_eq!(trace.profile().programs()[0].in_walls.host, [0, 0, 50, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_fingerprint_is_the_same_in_every_build() {
+    for (commands, kernels, print) in [
+        (2, &[(0, 7), (1, 8)][..], "91776059"),
+        (301, &[(0, 18_238_910_775_981_276_583), (1, 77), (300, 18_238_910_775_981_276_583)], "b13664d1"),
+    ] {
+        let mut trace = Trace::default();
+        kernels.iter().for_each(|(index, kernel)| trace.dispatch(*index, commands, *kernel, 1, 10));
+        assert_eq!(trace.profile().programs()[0].fingerprint(), print);
+    }
+}
+
+#[test]
+fn a_run_of_too_many_dispatches_is_settled_in_parts() {
+    const MOST: u64 = 1 << 20;
+    let mut programs = Programs::default();
+    for index in 0..=MOST {
+        programs.add(List::Main, MOST + 1, program::Dispatch { index, ..Default::default() });
+    }
+    assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(1, MOST)]);
+    programs.settle(None, &[0; HOST_PHASES.len()]);
+    assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(2, MOST + 1)]);
+}
+
+#[test]
+fn unknown_words_are_kept_apart_up_to_a_number_and_a_length() {
+    let mut trace = Trace::default();
+    let letter = |n: usize| char::from(b'a' + (n % 26) as u8).to_string().repeat(n / 26 + 1);
+    for _ in 0..2 {
+        (0..MOST_WORDS + 3).for_each(|n| trace.line(1, &format!("begin phase=z{}", letter(n))));
+    }
+    let unknown = trace.profile().coverage.unknown;
+    assert_eq!((unknown.len(), unknown["further words"], unknown["phase za"]), (MOST_WORDS + 1, 6, 2));
+
+    let mut trace = Trace::default();
+    trace.line(1, &format!("begin phase={}", "z".repeat(70)));
+    assert_eq!(
+        trace.profile().coverage.unknown.into_keys().collect::<Vec<_>>(),
+        [format!("phase {}", "z".repeat(64))]
+    );
+}
+
+#[test]
+fn known_words_are_not_counted_as_unknown() {
+    let mut trace = Trace::default();
+    trace.dispatch(0, 1, 7, 1, 10);
+    trace.line(1, "begin phase=command-list list=main list_commands=1");
+    assert!(trace.profile().coverage.unknown.is_empty());
+}
+
+#[test]
+fn the_first_eight_reasons_of_failed_waits_are_kept() {
+    let mut trace = Trace::default();
+    for n in 0..10 {
+        trace.lines.push((n, format!("HRX debug serial sync failed phase=command-post-dispatch: {n}")));
+    }
+    let failures = trace.profile().failures;
+    assert_eq!((failures.len(), failures[7].as_str()), (8, "command-post-dispatch: 7"));
+}
+
+#[test]
+fn a_dispatch_whose_ends_have_one_stamp_is_unresolved() {
+    let mut trace = Trace::default();
+    trace.dispatch(0, 2, 7, 1, 0);
+    trace.dispatch(1, 2, 8, 1, 10);
+    let profile = trace.profile();
+    assert_eq!((profile.coverage.unresolved, profile.coverage.completed), (1, 2));
+    assert_eq!(profile.last_ns(), trace.now);
+}
+
+#[test]
+fn an_event_without_a_time_of_its_own_is_untimed_and_damages_what_is_open() {
+    let mut trace = Trace::default();
+    let d = detail(0, 2, 7);
+    lines(&mut trace, &[LAUNCH[0], LAUNCH[1]], &d);
+    trace.lines.push((trace.now, format!("llama: hrx debug serial: {IDLE} {d}")));
+    lines(&mut trace, &[LAUNCH[0]], &d);
+    let c = trace.profile().coverage;
+    assert_eq!((c.untimed, c.completed, c.broken, c.begun), (1, 0, 1, 2));
+}
+
+#[test]
+fn a_command_whose_place_is_not_told_damages_what_is_open() {
+    for fields in ["index=0 list_commands=2", "list=main list_commands=2", "list=main index=0"] {
+        let mut trace = Trace::default();
+        lines(&mut trace, &[LAUNCH[0]], &detail(0, 2, 7));
+        trace.line(1, &format!("end phase=command-dispatch {fields}"));
+        lines(&mut trace, &[LAUNCH[0]], &detail(0, 2, 7));
+        let c = trace.profile().coverage;
+        assert_eq!((c.begun, c.ended, c.broken, c.orphans), (2, 0, 1, 0), "{fields}");
+    }
+}
+
+#[test]
+fn programs_stand_by_their_time_and_open_dispatches_by_their_age() {
+    let mut trace = Trace::default();
+    for (commands, device) in [(2, 10), (3, 30), (4, 20)] {
+        trace.dispatch(0, commands, 7, 1, device);
+    }
+    for (index, commands) in [(5, 9), (1, 9), (3, 9)] {
+        lines(&mut trace, &[LAUNCH[0]], &detail(index, commands, 7));
+    }
+    // This one is left by its own kind, and was begun last.
+    lines(&mut trace, &[LAUNCH[0], LAUNCH[0]], &detail(0, 9, 7));
+    let profile = trace.profile();
+    assert_eq!(profile.programs().iter().map(|p| p.commands).collect::<Vec<_>>(), [3, 4, 2]);
+    assert_eq!(profile.open().iter().map(|o| o.key.index).collect::<Vec<_>>(), [5, 1, 3, 0, 0]);
+}
+
+#[test]
+fn the_floor_is_the_median_of_waits_before_a_dispatch() {
+    let mut trace = Trace::default();
+    for wait in [9, 1, 4] {
+        trace.line(1, &format!("{} {}", PRE[0], detail(0, 1, 7)));
+        trace.line(wait, &format!("{} {}", PRE[1], detail(0, 1, 7)));
+    }
+    // An end without a beginning is no wait.
+    trace.line(50, &format!("{} {}", PRE[1], detail(1, 2, 7)));
+    let profile = trace.profile();
+    assert_eq!((profile.floor_ns(), profile.floor.count(), profile.floor.total()), (Some(4), 3, 14));
+}
+
+#[test]
+fn host_time_between_dispatches_is_neither_wait_nor_launch() {
+    let mut trace = Trace::default();
+    for _ in 0..3 {
+        trace.dispatch(0, 2, 7, 40, 1_000);
+        trace.dispatch(1, 2, 8, 20, 3_000);
+    }
+    // Three ns before each launch, and ten between two dispatches of a run.
+    assert_eq!(trace.profile().programs()[0].between_ns, 3 * (3 + 10 + 3));
+}
+
 proptest! {
     #[test]
     fn kernels_programs_and_raw_spans_are_the_same_sum(

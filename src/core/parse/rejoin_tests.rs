@@ -146,6 +146,173 @@ fn llama_text_with_a_details_words_stays_text() {
     assert_eq!((out.shown.as_slice(), out.events.len(), out.broken), (text.as_bytes(), 0, 0));
 }
 
+#[test]
+fn where_a_detail_ends_is_known_when_the_same_stood_before() {
+    let out = take(&pieces(&[HEAD, DETAIL, "\n", HEAD, "x\n", DETAIL, "0.01.2 I y\n", "\n"]));
+    assert_eq!(out.events.len(), 2);
+    assert_eq!(out.events[0].4, out.events[1].4);
+    assert_eq!(out.shown, b"x\n0.01.2 I y\n");
+}
+
+#[test]
+fn a_detail_that_has_more_fields_than_the_one_before_is_read_to_its_end() {
+    let (short, more) = (" list=main index=3 list_commands=9", " bindings=6");
+    let out = take(&pieces(&[HEAD, short, "\n", "I ", HEAD, short, more, "\n", "text\n"]));
+    assert_eq!(out.events[1].4.unwrap().bindings, Some(6));
+    assert_eq!(out.shown, b"I text\n");
+}
+
+#[test]
+fn every_phase_is_joined_with_its_own_fields_alone() {
+    let command = " list=main index=3";
+    let list = " list=main list_commands=9";
+    let value = " value=17";
+    let program = " main_commands=9 init_commands=1";
+    for (phase, own) in [
+        ("command-pre-dispatch", command),
+        ("command-dispatch", command),
+        ("command-post-dispatch", command),
+        ("command-list", list),
+        ("command-program", program),
+        ("host-staging-upload-buffer-pre", value),
+        ("host-staging-upload-pre", program),
+        ("transient-bind-post", program),
+    ] {
+        for detail in [command, list, value, program] {
+            let head = format!("hrx debug serial: begin phase={phase}");
+            let out = take(&pieces(&[&head, "text\n", detail, "\n"]));
+            let joined = detail == own;
+            assert_eq!((out.events.len(), out.rejoined), (joined.into(), joined.into()), "{phase}{detail}");
+            let shown = if joined { "text\n".to_owned() } else { format!("text\n{detail}\n") };
+            assert_eq!(String::from_utf8_lossy(&out.shown), shown, "{phase}{detail}");
+            assert_eq!(out.broken, u64::from(!joined), "{phase}{detail}");
+        }
+    }
+}
+
+/// Lines that a logger writes, whole, as the trace's own stamps would have it.
+fn logged(prefix: &str) -> Vec<u8> {
+    format!("{prefix}{HEAD}{DETAIL}\n").into_bytes()
+}
+
+#[test]
+fn words_of_a_loggers_prefix_are_a_clock_a_level_and_colours() {
+    for (prefix, is) in [
+        ("0.01.234.567 I ", true),
+        ("[2026-01-02T03:04:05+00:00] srv  INFO ", true),
+        ("\x1b[34m12:00\x1b[0m DEBUG ", true),
+        ("\x1b[1;32mW\x1b[0m ", true),
+        ("llama: ", false),
+        ("12:00 ok ", false),
+        ("12:00x ", false),
+        ("\x1b34m ", false),
+    ] {
+        assert_eq!(is_prefix(prefix.as_bytes()), is, "{prefix:?}");
+        let out = take(&vec![logged(prefix); 10]);
+        assert_eq!(out.events.iter().filter(|e| e.1).count(), if is { 2 } else { 0 }, "{prefix:?}");
+        let shown = if is { 8 } else { 10 };
+        assert_eq!(String::from_utf8_lossy(&out.shown), prefix.repeat(shown), "{prefix:?}");
+    }
+}
+
+#[test]
+fn colours_are_left_out_up_to_their_letter() {
+    assert_eq!(without_colours(b"a\x1b[1;34mb\x1b[0mc\x1bd"), b"abc\x1bd");
+}
+
+#[test]
+fn one_bare_head_or_one_behind_text_undoes_what_prefixes_were_taken_for() {
+    let prefixed = || vec![logged("0.01 I "); 9];
+    for (between, exact) in [(logged(""), 1 + 1), (logged("llama: "), 1 + 1), (logged("0.02 W "), 1 + 10)] {
+        let out = take(&[prefixed(), vec![between.clone()], prefixed()].concat());
+        assert_eq!(out.events.len(), 19);
+        let count = out.events.iter().filter(|e| e.1).count();
+        assert_eq!(count, exact, "{}", String::from_utf8_lossy(&between));
+    }
+}
+
+#[test]
+fn any_kind_of_bare_head_says_that_the_trace_is_not_logged() {
+    // Whole, whole as the one before, and cut.
+    for bare in [vec![logged("")], vec![logged(""); 2], pieces(&[HEAD, "\n", DETAIL, "\n"])] {
+        let out = take(&[bare.clone(), vec![logged("0.01 I "); 20]].concat());
+        assert_eq!(out.events.iter().skip(bare.len().min(2)).filter(|e| e.1).count(), 0);
+    }
+}
+
+#[test]
+fn a_confusion_is_forgotten_after_its_time_and_not_at_it() {
+    for (ns, events) in [(FORGET + 5, 0), (FORGET + 6, 1)] {
+        let mut rejoiner = Rejoiner::default();
+        let mut seen = 0;
+        let mut line = |ns: u64, text: &str| {
+            rejoiner.take(ns, text.as_bytes(), |part| seen += u64::from(matches!(part, Part::Serial(_))));
+        };
+        line(5, &format!("{HEAD}hrx debug serial: end phase=command-dispatch"));
+        line(ns, &format!("{HEAD}{DETAIL}"));
+        assert_eq!(seen, events, "{ns}");
+    }
+}
+
+#[test]
+fn as_many_details_as_heads_end_a_confusion() {
+    let other = "hrx debug serial: end phase=command-dispatch";
+    for (order, broken, events) in [
+        (&[HEAD, other, DETAIL, "\n", DETAIL, "\n", HEAD, DETAIL, "\n"][..], 2, 1),
+        (&[HEAD, other, DETAIL, "\n", HEAD, DETAIL, DETAIL, "\n", "\n", HEAD, DETAIL, "\n"], 3, 1),
+        (&[HEAD, other, HEAD, DETAIL, DETAIL, "\n", "\n", "\n", HEAD, DETAIL, "\n"], 4, 0),
+    ] {
+        let out = take(&pieces(order));
+        assert_eq!((out.broken, out.events.len()), (broken, events), "{order:?}: {out:?}");
+    }
+}
+
+#[test]
+fn the_next_line_may_be_of_a_trace_line_until_all_that_it_lacks_has_come() {
+    let mut rejoiner = Rejoiner::default();
+    let mut after = |text: &str| {
+        rejoiner.take(0, text.as_bytes(), |_| {});
+        rejoiner.in_trace_line()
+    };
+    let both = format!("{HEAD}{DETAIL}llama: x");
+    assert_eq!([&both, "", "text"].map(&mut after), [true, false, false]);
+    assert_eq!([HEAD, DETAIL].map(&mut after), [true, false]);
+    let two = format!("{HEAD}{HEAD}");
+    assert_eq!([&two, DETAIL, DETAIL, ""].map(&mut after), [true, true, false, false]);
+}
+
+#[test]
+fn an_empty_line_of_another_writer_is_shown() {
+    let out = take(&pieces(&["one\n", "\n", HEAD, DETAIL, "\n", "\n", "two\n"]));
+    assert_eq!(out.shown, b"one\n\n\ntwo\n");
+}
+
+#[test]
+fn a_head_of_a_later_build_waits_for_no_detail() {
+    for head in ["hrx debug serial: retired phase=command-list", "hrx debug serial: end phase=command-fusion"]
+    {
+        let out = take(&pieces(&[head, "\n", HEAD, "x\n", DETAIL, "\n"]));
+        assert_eq!((out.events.len(), out.broken, out.rejoined), (2, 0, 1), "{head}");
+        assert_eq!((out.events[0].4, out.shown.as_slice()), (None, &b"x\n"[..]), "{head}");
+    }
+}
+
+#[test]
+fn a_wait_without_a_detail_is_whole_when_its_line_end_is_its_own() {
+    let wait = "hrx debug serial: sync-begin phase=command-pre-dispatch";
+    let whole = |order: &[&str]| {
+        let out = take(&pieces(order));
+        (out.events.iter().filter(|e| e.3 == Phase::Pre).count(), out.broken)
+    };
+    assert_eq!(whole(&[wait, "\n"]), (1, 0));
+    assert_eq!(whole(&[wait, "\n", "text\n", HEAD, DETAIL, "\n"]), (1, 0));
+    // The end is the text's.
+    assert_eq!(whole(&[wait, "text\n", HEAD, DETAIL, "\n"]).0, 0);
+    assert_eq!(whole(&[wait, "text\n"]), (0, 1));
+    // The end may be another trace line's, which is still open.
+    assert_eq!(whole(&[HEAD, DETAIL, "x\n", wait, "\n", HEAD, "\n"]).0, 0);
+}
+
 /// A dispatch's lines as three pieces each.
 fn dispatch(index: u64) -> Vec<Piece> {
     let detail = format!(

@@ -94,6 +94,41 @@ fn a_failed_wait_is_told_by_the_logger() {
     assert_eq!(sync_failed(b"hrx debug serial: sync-end phase=x"), None);
 }
 
+#[test]
+fn a_known_phase_with_more_words_of_its_own_is_of_a_later_build() {
+    for rest in ["", " list=main index=3"] {
+        let text = format!("end phase=command-dispatch-fused{rest}");
+        let got = head(text.as_bytes()).unwrap();
+        assert_eq!((got.phase, got.phase_word), (Phase::Other, &b"command-dispatch-fused"[..]), "{rest}");
+        assert_eq!(got.rest, rest.as_bytes());
+    }
+    let letters = head(b"end phase=command-dispatchx list=main").unwrap();
+    assert_eq!((letters.phase, letters.rest), (Phase::Launch, &b"x list=main"[..]));
+}
+
+#[test]
+fn a_field_is_a_key_and_a_value_behind_a_space() {
+    assert!(is_field(b" value=7") && is_field(b" colour=red x"));
+    for text in ["", "value=7", " value=", " =7", " llama: x", " llama:3", " Llama=3"] {
+        assert!(!is_field(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn the_fields_of_programs_and_uploads_have_their_places() {
+    let (d, rest) = detail(b" main_commands=9 init_commands=2 transient_arena=4 value=17");
+    assert_eq!((d.main_commands, d.init_commands, d.value, rest), (Some(9), Some(2), Some(17), &b""[..]));
+    assert_eq!((d.list, d.index, d.kernel_id, d.kind), (None, None, None, CommandKind::Unsaid));
+}
+
+#[test]
+fn a_list_has_its_word() {
+    for (word, list) in [("main", List::Main), ("init", List::Init), ("later", List::Other)] {
+        assert_eq!(detail(format!(" list={word}").as_bytes()).0.list, Some(list), "{word}");
+    }
+    assert_eq!([List::Main, List::Init, List::Other].map(List::name), ["main", "init", "other"]);
+}
+
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..120)) {

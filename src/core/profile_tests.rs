@@ -563,3 +563,14 @@ proptest! {
         prop_assert_eq!(programs.iter().map(|p| p.runs).sum::<u64>(), runs.len() as u64);
     }
 }
+
+#[test]
+fn a_floor_of_waits_that_came_in_one_read_is_unknown() {
+    let mut trace = Trace::default();
+    let d = detail(0, 1, 7);
+    for _ in 0..3 {
+        trace.line(10, &format!("sync-begin phase=command-pre-dispatch {d}"));
+        trace.line(0, &format!("sync-end phase=command-pre-dispatch {d}"));
+    }
+    assert_eq!((trace.profile().floor.count(), trace.profile().floor_ns()), (3, None));
+}

@@ -69,12 +69,18 @@ fn summary(out: &mut String, profile: &Profile, programs: &[&Program]) {
         let _ = writeln!(out, "  most frequent: {}, {}", title(frequent), count(frequent.runs, "run"));
         let _ = writeln!(out, "  longest: {}", title(longest));
     }
-    let floor = profile.floor_ns().map_or("unknown".to_owned(), |ns| format!("{} µs", fixed(ns, 1_000, 2)));
-    let _ = writeln!(
-        out,
-        "  floor: {floor}, the median of {} for an idle device; the instrument itself adds that to every kernel",
-        count(profile.floor.count(), "wait")
-    );
+    let waits = count(profile.floor.count(), "wait");
+    let _ = match profile.floor_ns() {
+        Some(ns) => writeln!(
+            out,
+            "  floor: {} µs, the median of {waits} for an idle device; the instrument itself adds that to every kernel",
+            fixed(ns, 1_000, 2)
+        ),
+        None => writeln!(
+            out,
+            "  floor: unknown, since most of {waits} for an idle device began and ended in one read"
+        ),
+    };
 }
 
 fn title(program: &Program) -> String {
@@ -273,15 +279,16 @@ fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names: &Catalogu
 }
 
 fn reading(out: &mut String, profile: &Profile) {
-    let floor = profile.floor_ns().unwrap_or(0);
-    let share = percent(floor, 20_000 + floor);
+    let share = profile
+        .floor_ns()
+        .map_or("an unknown part".to_owned(), |floor| format!("{} %", percent(floor, 20_000 + floor)));
     let _ = writeln!(
         out,
         "\nHOW TO READ IT
   The numbers rank kernels. They are no rate and no latency: the serial mode waits for the device after every dispatch.
   Compare shares inside one program only: the mode slows decode (many short dispatches) far more than prefill.
   A kernel's time runs from the end of its launch to the device's idleness, so it has the floor in it: of a kernel that
-  takes 20 µs it is {share} % of what is measured here. '~floor' marks kernels with a mean under twice the floor: they are
+  takes 20 µs it is {share} of what is measured here. '~floor' marks kernels with a mean under twice the floor: they are
   not told apart from the instrument.
   Usual decode: matrix-vector products (mul_mat_vec, routed experts) 60-85 %, attention 5-20 % and growing with context,
   norms, rope and copies below 15 % together. Usual prefill: matrix-matrix products (wmma) above 80 %. Elsewhere? Look at

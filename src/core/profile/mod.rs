@@ -222,9 +222,10 @@ impl Profile {
         all
     }
 
-    /// The instrument's floor: the median wait for a device that is idle, ns.
+    /// The instrument's floor: the median wait for a device that is idle, ns. Unknown when both ends of most waits have
+    /// one stamp: then one read brought them, and a wait is not over in no time.
     pub fn floor_ns(&self) -> Option<u64> {
-        self.floor.quantile(50)
+        self.floor.quantile(50).filter(|ns| *ns > 0)
     }
 
     /// Stamp of the last line, ns.

@@ -102,7 +102,7 @@ fn unsafe_and_the_kernels_interfaces_stay_in_sys() {
 
 #[test]
 fn core_and_report_do_nothing_but_think() {
-    for (name, layer, code) in files() {
+    for (name, layer, code) in files().into_iter().filter(|f| !f.0.ends_with("_tests.rs")) {
         if layer == "core" || layer == "report" {
             let code = code.split("#[cfg(test)]").next().unwrap_or_default();
             for world in
@@ -116,8 +116,8 @@ fn core_and_report_do_nothing_but_think() {
 
 #[test]
 fn files_stay_readable() {
-    for (name, _, code) in files() {
-        let lines = code.lines().count();
+    for (name, _, code) in files().into_iter().filter(|f| !f.0.ends_with("_tests.rs")) {
+        let lines = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
         assert!(lines <= 400, "{name} has {lines} lines: is there a second thing in it?");
     }
 }

@@ -190,3 +190,32 @@ fn memory_does_not_grow_with_the_run() {
     let (few, many) = (peak("1000"), peak("600000"));
     assert!(many < few + 3_000, "{few} KiB for 1,000 lines, {many} KiB for 600,000");
 }
+
+#[test]
+fn a_header_that_is_cut_is_still_known_as_ours() {
+    let dir = Dir::new("cut-header");
+    wrap(words(&["-o", "run"], &["true"])).cwd(dir.path()).run();
+    let log = dir.text("run/trace.log");
+    let second = log.find('\n').unwrap() + 1;
+    let end = log.find("# hrx-wrap/1 pid ").unwrap();
+    for cut in (second..end).step_by(13) {
+        std::fs::write(dir.join("cut.log"), &log[..cut]).unwrap();
+        let done = parse(&dir, "cut.log");
+        assert_eq!(done.code(), Some(0), "cut at {cut}: {}", done.err());
+        let first = "PARTIAL: the run was cut off before its target was known to be started\n";
+        assert!(done.out().starts_with(first), "cut at {cut}: {}", done.out());
+    }
+}
+
+#[test]
+fn a_trace_of_a_newer_version_is_refused_by_name() {
+    let dir = Dir::new("newer-trace");
+    std::fs::write(dir.join("t.log"), "# hrx-wrap/2 pid 4\n5 text\n").unwrap();
+    let done = parse(&dir, "t.log");
+    assert_eq!(done.code(), Some(2), "{}", done.out());
+    assert!(
+        done.complaint().contains("hrx-wrap/2: a version of hrx-wrap that reads it is needed"),
+        "{}",
+        done.err()
+    );
+}

@@ -186,6 +186,26 @@ fn the_three_empty_cases_are_told_apart_and_exit_with_1() {
 }
 
 #[test]
+fn events_behind_a_prefix_are_named_as_the_reason() {
+    let text = trace().text.replace(" hrx debug serial", " [pod] stderr: hrx debug serial");
+    let (done, report) = parsed(&text, &[]);
+    assert_eq!(done.code(), Some(1));
+    assert!(done.out().contains("66 events stand behind other text in their line"), "{}", done.out());
+    assert_eq!(report["coverage"]["untimed_events"], 66);
+}
+
+#[test]
+fn a_dispatch_that_begins_again_while_it_is_open_is_warned_about() {
+    let mut trace = Trace { now: 5, ..Trace::default() };
+    let d = "list=main index=0 list_commands=1 ordinal=0 kind=Kernel kernel_id=42 bindings=7";
+    trace.line(1, &format!("hrx debug serial: begin phase=command-dispatch {d}"));
+    trace.dispatch(1, 0, 42, [10, 10, 10]);
+    let (done, report) = parsed(&trace.text, &[]);
+    assert_eq!(report["coverage"]["repeated"], 1);
+    assert!(done.out().contains("1 dispatches began again while they were open"), "{}", done.out());
+}
+
+#[test]
 fn a_profiled_run_without_a_dispatch_keeps_its_status_and_warns_loudly() {
     let done = wrap(words(&["-p"], &["sh", "-c", "echo llama >&2; exit 3"])).run();
     assert_eq!(done.code(), Some(3));

@@ -141,7 +141,10 @@ impl Kept {
             );
         }
         replaceable(out, &names)?;
-        for name in names {
+        // Record and trace first: what is left of the old run after a kill is not taken for a run.
+        let (first, rest): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|n| n == "run.json" || n == "trace.log");
+        for name in first.into_iter().chain(rest) {
             std::fs::remove_file(out.join(&name))
                 .with_context(|| format!("cannot replace {}", name.display()))?;
         }
@@ -176,7 +179,14 @@ impl Kept {
             file.set_len(0).with_context(|| format!("cannot empty {}", path.display()))?;
         }
         let mut header = Vec::new();
-        for (key, value) in run.fields() {
+        // What makes it ours stands first: a header that is cut is still known for what it is.
+        let mut fields = run.fields();
+        for key in ["schema", "tool"] {
+            if let Some(value) = fields.remove(key) {
+                trace::note(&mut header, key, &value);
+            }
+        }
+        for (key, value) in fields {
             trace::note(&mut header, &key, &value);
         }
         let (mut offset, header) = (0, header.as_slice());

@@ -141,7 +141,12 @@ fn from_file(path: &Path) -> anyhow::Result<Found> {
 
 fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     let run = if read.fields.contains_key("schema") {
-        Run::from_fields(read.fields.clone()).map_err(|e| anyhow!(e))?
+        let mut run = Run::from_fields(read.fields.clone()).map_err(|e| anyhow!(e))?;
+        if run.tool.name.is_empty() {
+            // Cut behind the first line, which only a trace of ours has.
+            "hrx-wrap".clone_into(&mut run.tool.name);
+        }
+        run
     } else {
         Run { schema: SCHEMA.to_owned(), ..Run::default() }
     };

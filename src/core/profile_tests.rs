@@ -574,3 +574,30 @@ fn a_floor_of_waits_that_came_in_one_read_is_unknown() {
     }
     assert_eq!((trace.profile().floor.count(), trace.profile().floor_ns()), (3, None));
 }
+
+#[test]
+fn a_dispatch_whose_end_has_no_time_is_broken_and_not_open() {
+    for (end, behind) in [
+        ("0.01.2 I hrx debug serial: sync-end phase=command-post-dispatch", true),
+        ("hrx debug serial: sync-e", true),
+        ("0.01.2 I hrx debug serial: sync-end phase=command-post-dispatch", false),
+    ] {
+        let mut trace = Trace::default();
+        let d = detail(0, 2, 7);
+        for (after, head) in [
+            (10, "sync-begin phase=command-pre-dispatch"),
+            (5, "sync-end phase=command-pre-dispatch"),
+            (3, "begin phase=command-dispatch"),
+            (1, "end phase=command-dispatch"),
+        ] {
+            trace.line(after, &format!("{head} {d}"));
+        }
+        trace.now += 10;
+        trace.lines.push((trace.now, format!("{end} {d}")));
+        if behind {
+            trace.dispatch(1, 2, 8, 1, 10);
+        }
+        let profile = trace.profile();
+        assert_eq!((profile.open().len(), profile.coverage.broken), (0, 1), "{end} {behind}");
+    }
+}

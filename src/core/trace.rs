@@ -19,6 +19,10 @@ use crate::core::lines::Fragment;
 
 /// What every line of ours begins with.
 pub const NOTE: &str = "# hrx-wrap/1 ";
+/// The same up to its version.
+const OURS: &str = "# hrx-wrap/";
+/// The version of the notes that is read and written here.
+const VERSION: &str = "1";
 /// Key of the note behind a last line that the target did not end.
 pub const NO_NEWLINE: &str = "no-newline";
 /// Key of the note where lines are missing because the disk did not take them.
@@ -217,7 +221,12 @@ fn whole_line(bytes: &[u8]) -> Option<(Fragment<'_>, &[u8])> {
 }
 
 fn parse_note(line: &[u8]) -> Option<(String, Value)> {
-    let text = std::str::from_utf8(line).ok()?.strip_prefix(NOTE)?;
+    let text = std::str::from_utf8(line).ok()?.strip_prefix(OURS)?;
+    let (version, text) = text.split_once(' ')?;
+    if version != VERSION {
+        // Of another version, which has to be refused by name.
+        return Some(("schema".to_owned(), Value::String(format!("hrx-wrap/{version}"))));
+    }
     let (key, value) = text.split_once(' ')?;
     Some((key.to_owned(), serde_json::from_str(value).ok()?))
 }

@@ -53,6 +53,9 @@ impl Subject<'_> {
         if self.source.running {
             return Some("the run is still going on".to_owned());
         }
+        if self.run.pid.is_none() && !self.run.tool.name.is_empty() {
+            return Some("the run was cut off before its target was known to be started".to_owned());
+        }
         // A trace of another tool has no record at all: nothing says that it should have an end.
         let ours = !self.run.tool.name.is_empty();
         ours.then(|| "the run was cut off: everything was killed at once, or the trace is cut".to_owned())

@@ -118,6 +118,7 @@ pub fn coverage(profile: &Profile, names: &Catalogue) -> Value {
         "broken_dispatches": c.broken,
         "untimed_events": c.untimed,
         "overlapping": c.overlapping,
+        "repeated": c.repeated,
         "untraced_waits": c.untraced_waits,
         "failed_programs": c.failed_programs,
         "failed_waits": profile.failures,

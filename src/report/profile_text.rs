@@ -44,7 +44,13 @@ pub fn empty(profile: &Profile, tally: &Tally) -> String {
             count(tally.lines, "line")
         )
     } else {
-        let filtered = if c.untraced_waits > 0 {
+        let filtered = if c.untimed > 0 {
+            format!(
+                "; {} stand behind other text in their line (a prefix that something put there?), so the line's time is \
+                 not theirs and they are not used",
+                count(c.untimed, "event")
+            )
+        } else if c.untraced_waits > 0 {
             format!(
                 "; {} without a detail came from commands outside the traced range",
                 count(c.untraced_waits, "wait")
@@ -255,6 +261,11 @@ fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names: &Catalogu
         (
             c.overlapping,
             "dispatches began while another was open: more than one context or process wrote this trace",
+        ),
+        (
+            c.repeated,
+            "dispatches began again while they were open: a line or a run was lost, or two processes wrote this trace \
+             whose lines cannot be told apart; then times around them may be of two",
         ),
         (c.untraced_waits, "waits without a detail: commands outside the traced range"),
         (c.failed_programs, "programs failed"),

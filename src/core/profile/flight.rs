@@ -67,6 +67,8 @@ pub enum Step {
     Orphan,
     /// A dispatch of which a line is missing.
     Broken,
+    /// So many that began before one that came to its end, and of which a line was broken: theirs was in it.
+    Lost(u64),
     /// A dispatch that never came to its end.
     Abandoned(Open),
     /// A whole dispatch.
@@ -173,7 +175,11 @@ impl Flights {
             device: ns.saturating_sub(end),
             until: ns,
         };
-        [Some(Step::Completed(key, dispatch)), None]
+        // A program's commands run one after another: what began before this one and had a line broken has lost its end.
+        let held = self.all.len();
+        self.all.retain(|(_, f)| !f.damaged || f.begin.is_none_or(|older| older >= begin));
+        let lost = (held - self.all.len()) as u64;
+        [Some(Step::Completed(key, dispatch)), (lost > 0).then_some(Step::Lost(lost))]
     }
 
     /// A command that begins again, or fails, leaves the one before open; or broken, when a line of it may be missing.
@@ -190,6 +196,11 @@ impl Flights {
         let since = flight.begin?;
         let state = if flight.end.is_some() { State::OnDevice } else { State::Launching };
         Some(Open { key, kernel_id: flight.kernel_id, state, since, neighbour: self.neighbour, until: None })
+    }
+
+    /// The end of a dispatch came without a time of its own. True when that dispatch was on its way.
+    pub fn lose(&mut self, key: Key) -> bool {
+        self.remove(key).is_some_and(|flight| flight.begin.is_some())
     }
 
     /// What is on its way now.

@@ -40,6 +40,9 @@ pub struct Coverage {
     pub broken: u64,
     /// Dispatches that began while another was open: more than one context wrote this trace.
     pub overlapping: u64,
+    /// Dispatches that began again while they were open: a line or a run was lost, or two processes whose lines cannot be
+    /// told apart wrote this trace.
+    pub repeated: u64,
     /// Waits without a detail: commands outside the range that the backend was asked to trace.
     pub untraced_waits: u64,
     /// Failed programs, by the backend's own word.
@@ -94,7 +97,7 @@ impl Profile {
             // A time that is not its own would make a wrong duration.
             self.coverage.untimed += 1;
             self.flights.broken();
-            return;
+            return self.untimed_end(serial);
         }
         match serial.phase {
             Phase::Pre | Phase::Launch | Phase::Post => self.command(serial),
@@ -102,6 +105,17 @@ impl Profile {
             Phase::Program => self.program(serial),
             Phase::Host(place, post) => self.host_phase(serial, place, post),
             Phase::Other => {}
+        }
+    }
+
+    /// A dispatch that ended at a time that is not known is broken, and not open.
+    fn untimed_end(&mut self, serial: &Serial<'_>) {
+        let detail = serial.detail.unwrap_or_default();
+        if let (Phase::Post, serial::Event::SyncEnd, Some(list), Some(index), Some(commands)) =
+            (serial.phase, serial.event, detail.list, detail.index, detail.list_commands)
+            && self.flights.lose(Key { list, commands, index })
+        {
+            self.coverage.broken += 1;
         }
     }
 
@@ -149,7 +163,11 @@ impl Profile {
             Step::Ended => self.coverage.ended += 1,
             Step::Orphan => self.coverage.orphans += 1,
             Step::Broken => self.coverage.broken += 1,
-            Step::Abandoned(open) => self.abandoned.push(open),
+            Step::Lost(n) => self.coverage.broken += n,
+            Step::Abandoned(open) => {
+                self.coverage.repeated += 1;
+                self.abandoned.push(open);
+            }
             Step::Completed(key, dispatch) => {
                 self.coverage.completed += 1;
                 self.coverage.unresolved += u64::from(dispatch.device == 0);

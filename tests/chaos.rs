@@ -573,7 +573,7 @@ fn a_log_whose_reader_is_gone_holds_up_nothing() {
     let dir = Dir::new("chaos");
     let pipe = named_pipe(&dir.join("pipe"));
     let from = reader_of(&pipe);
-    let count = 1_000_000;
+    let count = 100_000;
     let run = Run::start_in(dir, &count.to_string(), &["--echo", "none", "--log", "pipe"], &[]);
     let supervisor = run.supervisor();
     wait_until("a full pipe", || waits_for_a_reader(supervisor));

@@ -70,15 +70,17 @@ pub fn count(end: &mut End, book: &Book, log: Option<&LogFile>, ring: &Ring) {
 
 /// Why the record is not the whole story, if it is not.
 pub fn partial(supervisor: &Supervisor<'_>, disk_stuck: bool) -> Option<String> {
-    let ended_first = |what: &str| format!("{what} after the target had ended; what it printed is whole");
-    if disk_stuck {
-        return Some("the log's disk did not take the rest in time".to_owned());
-    }
+    let disk = disk_stuck.then(|| "the log's disk did not take the rest in time".to_owned());
+    let reasons: Vec<String> = ending(supervisor).into_iter().chain(disk).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What ended the run before its own end.
+fn ending(supervisor: &Supervisor<'_>) -> Option<String> {
+    let killed = "hrx-wrap was killed (its first process)";
     match supervisor.front_gone {
-        true if supervisor.orphaned => {
-            Some("hrx-wrap was killed (its first process), so the target was ended".into())
-        }
-        true => Some(ended_first("hrx-wrap was killed (its first process)")),
+        true if supervisor.orphaned => Some(format!("{killed}, so the target was ended")),
+        true => Some(format!("{killed} after the target had ended; what it printed is whole")),
         false if supervisor.gave_up => Some("processes that cannot be killed are left".into()),
         false if supervisor.timed_out => Some("the timeout ended the target".into()),
         false => supervisor

@@ -264,7 +264,6 @@ fn leftovers_are_not_killed_before_their_words_are_read() {
     let done = wrap(words(&["-o", "run", "--echo", "none"], &["sh", "-c", script])).cwd(dir.path()).run();
     assert_eq!(done.code(), Some(0));
     assert_eq!(common::traced(dir.text("run/trace.log").as_bytes()).len(), 30_000);
-    assert!(end(&dir)["leftovers"].is_null(), "it ended by itself");
 }
 
 #[test]

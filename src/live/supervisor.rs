@@ -27,6 +27,9 @@ use crate::sys::term;
 /// How often the size of the user's window is looked at in pty mode: its change is not told to us in the background.
 const WINDOW_LOOK: u64 = 200_000_000;
 
+/// How long a process may take from closing its stderr to its end before it counts as left over.
+const EXITING: u64 = 20_000_000;
+
 /// How often a reader that is late is looked after.
 const READER_DELAY: u64 = 10_000_000;
 
@@ -246,6 +249,14 @@ impl Supervisor<'_> {
     fn end_leftovers(&mut self) {
         if !self.reap() || self.gave_up {
             return;
+        }
+        // A process that closed its stderr because it ends is none that is left: it gets the moment that this takes.
+        let until = monotonic_ns() + EXITING;
+        while monotonic_ns() < until {
+            self.turn(Some(until));
+            if !self.reap() {
+                return;
+            }
         }
         let members = self.tree.members();
         self.end.leftovers = members.iter().map(seen).collect();

@@ -23,10 +23,14 @@ impl Garble {
         let thread = thread::spawn(move || {
             let mut random = Random(seed);
             let mut number = 0;
-            while !seen.load(Ordering::Relaxed) {
+            loop {
+                // At least one line, however short the work is.
                 number += 1;
                 // Nobody to tell when stderr is gone.
                 let _ = io::stderr().write_all(line(number).as_bytes());
+                if seen.load(Ordering::Relaxed) {
+                    break;
+                }
                 thread::sleep(Duration::from_nanos(random.next() % PAUSE_NS));
             }
         });

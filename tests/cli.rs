@@ -305,3 +305,12 @@ fn the_demo_shows_a_whole_run_and_says_where_it_is() {
     let small = wrap(demo(&[], &["--lines", "1"])).run();
     assert_eq!(small.code(), Some(0));
 }
+
+#[test]
+fn a_report_into_a_named_pipe_waits_for_its_reader() {
+    let dir = Dir::new("named-pipe");
+    assert!(std::process::Command::new("mkfifo").arg(dir.join("pipe")).status().unwrap().success());
+    let running = wrap(words(&["--report", "pipe"], &["true"])).cwd(dir.path()).start();
+    assert!(dir.text("pipe").contains("the target exited with 0"));
+    assert_eq!(running.finish().code(), Some(0));
+}

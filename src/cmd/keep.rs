@@ -152,10 +152,13 @@ impl Kept {
     }
 
     fn open(&mut self, path: &Path) -> anyhow::Result<File> {
+        if path.metadata().is_ok_and(|m| !m.is_file()) {
+            // For writing only: a pipe that we could read ourselves would never tell that its reader is gone.
+            let file = File::options().write(true).open(path);
+            return file.with_context(|| format!("cannot write {}: choose another file", path.display()));
+        }
         let new = !path.exists();
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-        // A pipe or a device may be for writing only.
-        let file = file.or_else(|_| File::options().write(true).open(path));
         let file = file.with_context(|| format!("cannot write {}: choose another file", path.display()))?;
         if new {
             self.made.push(path.to_owned());
@@ -164,13 +167,7 @@ impl Kept {
     }
 
     fn begin_log(&mut self, path: PathBuf, run: &Run) -> anyhow::Result<Log> {
-        let mut file = if path.metadata().is_ok_and(|m| !m.is_file()) {
-            // For writing only: a pipe that we could read ourselves would never tell that its reader is gone.
-            let file = File::options().write(true).open(&path);
-            file.with_context(|| format!("cannot write {}: choose another file", path.display()))?
-        } else {
-            self.open(&path)?
-        };
+        let mut file = self.open(&path)?;
         if file.metadata().is_ok_and(|m| m.is_file()) {
             // Held as long as one of our processes lives: a reader sees that the run goes on.
             if !fd::try_lock(file.as_fd()) {

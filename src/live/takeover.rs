@@ -73,6 +73,7 @@ pub fn finish(
 
 /// The target dies with its parent; what it left behind has come to us.
 fn end_tree(end: &mut End, others: Vec<i32>) {
+    let no_others = others.is_empty();
     let tree = Tree::below_us(Proc::default(), others);
     let until = monotonic_ns() + PATIENCE;
     loop {
@@ -80,7 +81,8 @@ fn end_tree(end: &mut End, others: Vec<i32>) {
             end.reaped += 1;
         }
         let left = tree.all();
-        if left.is_empty() {
+        // One that came to us while /proc was read may not be in the picture, but it is our child.
+        if left.is_empty() && (!no_others || !process::has_children()) {
             return;
         }
         if monotonic_ns() >= until {

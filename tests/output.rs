@@ -304,7 +304,7 @@ fn a_disk_that_fills_up_in_the_run_loses_what_is_said_and_no_more() {
 fn limited_by_rlimit() {
     let dir = Dir::new("small-limit");
     let script = format!(
-        "trap '' XFSZ; ulimit -f 128; exec {BIN} --log log --json r.json -- {BIN} demo-target --lines 5000 --exit-code 3"
+        "trap '' XFSZ; ulimit -S -f 128; exec {BIN} --log log --json r.json -- {BIN} demo-target --lines 5000 --exit-code 3"
     );
     let done = through("bash", ["-c", &script]).cwd(dir.path()).run();
     check_loss(&done, &std::fs::read(dir.join("log")).unwrap(), &dir.json("r.json"));

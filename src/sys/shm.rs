@@ -30,6 +30,28 @@ pub struct Window {
     pub len: usize,
 }
 
+/// Gives the file its size. A limit on the size of files (`ulimit -f`) counts for it too, although it is on no disk: the
+/// soft one is lifted for the moment, and a hard one is said, since going over it would end this process by SIGXFSZ.
+fn set_size(file: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one rlimit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) })?;
+    if limit.rlim_max < bytes as libc::rlim_t {
+        let text =
+            format!("the limit on the size of files (ulimit -f) is under the {bytes} bytes that are needed");
+        return Err(io::Error::other(text));
+    }
+    let lifted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+    // SAFETY: both calls read one rlimit, the one between takes an open descriptor and a length.
+    let result = unsafe {
+        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const lifted);
+        let result = check(libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t));
+        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+        result
+    };
+    result.map(drop)
+}
+
 impl Shared {
     /// New zeroed memory of `bytes`, rounded up to whole words.
     ///
@@ -41,8 +63,7 @@ impl Shared {
         // SAFETY: the descriptor is new and nobody else's.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let words = bytes.div_ceil(8);
-        // SAFETY: ftruncate takes an open descriptor and a length.
-        check(unsafe { libc::ftruncate(file.as_raw_fd(), (words * 8) as libc::off_t) })?;
+        set_size(&file, words * 8)?;
         Self::map(file, words)
     }
 

@@ -17,7 +17,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::terminal::Terminal;
 use common::{BIN, Dir, Done, PATIENCE, Running, Wrap, fact, marked, through, traced, wait_until, wrap};
@@ -556,6 +556,21 @@ fn llama_completion_ends_by_itself_on_int_or_is_killed_after_the_grace() {
     panic!("it never ended by itself");
 }
 
+/// Waits for the end of a long run: however slow the machine is, as long as tokens come.
+#[track_caller]
+fn finish_long(mut running: Running) -> Done {
+    let (mut tokens, mut since) = (0, Instant::now());
+    while running.child.try_wait().expect("wait").is_none() {
+        let now = running.out().len();
+        if now > tokens {
+            (tokens, since) = (now, Instant::now());
+        }
+        assert!(since.elapsed() < PATIENCE, "nothing came in {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.finish()
+}
+
 /// Gives it less time than it needs. Returns what it wrote to stdout.
 #[track_caller]
 fn times_out(target: &Target, mut time: Duration) -> Vec<u8> {
@@ -564,7 +579,7 @@ fn times_out(target: &Target, mut time: Duration) -> Vec<u8> {
         let limit = format!("{}ms", time.as_millis());
         let running = target.wrapped(&dir, &["-t", &limit]).start();
         let mark = running.mark().to_owned();
-        let done = running.finish();
+        let done = finish_long(running);
         assert_eq!(done.code(), Some(124), "{}", done.err());
         let computed = target.has_computed(&log(&dir), &done.out());
         if !computed && time < PATIENCE {
@@ -589,7 +604,7 @@ fn cut_in_the_middle(target: &Target, last: &str) {
     let dir = Dir::new("llama-long");
     let running = target.wrapped(&dir, &[]).start();
     let mark = running.mark().to_owned();
-    let whole = running.finish();
+    let whole = finish_long(running);
     assert_eq!(whole.code(), Some(0), "{}", whole.err());
     assert!(whole.out().trim_end().ends_with(last), "{}", whole.out());
     let took = left_whole(&dir, &whole, &mark)["time"]["duration_ns"].as_u64().expect("a duration");

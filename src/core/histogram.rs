@@ -1,6 +1,6 @@
 //! Durations counted in logarithmic buckets, so that medians and percentiles come without keeping every one.
 //!
-//! A power of two has [`PARTS`] buckets of equal width; a duration below [`PARTS`] ns has its own. A quantile is the
+//! A power of two has `PARTS` buckets of equal width; a duration below `PARTS` ns has its own. A quantile is the
 //! middle of its bucket, so it is within half a bucket's width of the true one: 0.8 %. Count, sum, least and most are
 //! exact.
 

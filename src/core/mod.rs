@@ -8,6 +8,7 @@ pub mod event;
 pub mod histogram;
 pub mod kernel_id;
 pub mod lines;
+pub mod memory;
 pub mod names;
 pub mod parse;
 pub mod procstat;

@@ -1,0 +1,42 @@
+//! One sample: what the kernel said of the tree at one moment.
+
+/// How complete a sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Every client of the tree was read.
+    #[default]
+    Ok,
+    /// A client was there whose memory the kernel did not say: the figures are a lower bound.
+    Partial,
+    /// A process of the tree may not be read.
+    Denied,
+    /// No client of the wanted driver is there: no figure, and no error.
+    NoClient,
+    /// The clients are there, and their driver prints no memory keys.
+    Unsupported,
+    /// The tree is gone.
+    Gone,
+}
+
+/// The tree's memory at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// When, `CLOCK_MONOTONIC`, ns.
+    pub ns: u64,
+    /// GTT that is resident (the kernel's best word for it), summed over the clients, bytes.
+    pub gtt_bytes: Option<u64>,
+    /// GTT that is allocated (`drm-total-gtt`), bytes.
+    pub gtt_total_bytes: Option<u64>,
+    /// VRAM that is resident, bytes.
+    pub vram_bytes: Option<u64>,
+    /// Resident memory of the processes, bytes.
+    pub rss_bytes: Option<u64>,
+    /// GTT in use on the whole device (`mem_info_gtt_used`), bytes: context, not the tree's.
+    pub device_gtt_used_bytes: Option<u64>,
+    /// DRM clients counted.
+    pub clients: u32,
+    /// DRM descriptors seen.
+    pub fds: u32,
+    /// How complete it is.
+    pub state: State,
+}

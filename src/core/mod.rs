@@ -5,6 +5,7 @@ pub mod book;
 pub mod duration;
 pub mod escalate;
 pub mod event;
+pub mod fdinfo;
 pub mod histogram;
 pub mod kernel_id;
 pub mod lines;

@@ -1,11 +1,14 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
+pub mod sampling;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd::demo_target;
+use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
 const TRACE_FORMAT: &str = "\
 The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
@@ -28,6 +31,11 @@ One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = un
 An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
 that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
 Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
+const MEM: &str = "\
+GTT is what is resident where the kernel says so; a process's clients are counted once, however many descriptors and \
+processes hold them. Memory of hipMallocManaged does not show: look at the processes' own beside it.\n\n\
+Exit status: 0 done, 1 no client of the driver, 2 usage or I/O: no such process, or it may not be read.";
 
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
@@ -68,6 +76,9 @@ pub enum Command {
          Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// The GPU memory that a running process tree holds now.
+    #[command(after_long_help = MEM)]
+    Mem(MemArgs),
     /// The kernel catalogue: id to family and name, and back.
     #[command(after_long_help = KERNELS)]
     Kernels(KernelsArgs),
@@ -176,7 +187,10 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
-    /// Keep the run in this folder: run.json trace.log report.txt report.json.
+    /// The memory's sampling.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -228,9 +242,12 @@ pub struct RunArgs {
 /// The options of `parse`.
 #[derive(Debug, Args)]
 pub struct ParseArgs {
-    /// A run folder, a kept trace, or - for standard input.
-    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    pub path: PathBuf,
+    /// A run folder, a kept trace, or - for standard input; may be left out when --samples is given.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, required_unless_present = "samples")]
+    pub path: Option<PathBuf>,
+    /// The samples.
+    #[command(flatten)]
+    pub samples: SamplesArgs,
     /// The text report goes to this file instead of stdout.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,

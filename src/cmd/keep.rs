@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
+use crate::core::memory::table;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
@@ -36,6 +39,8 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The JSON report.
     pub json: Option<PathBuf>,
+    /// The samples.
+    pub samples: Option<PathBuf>,
     /// The tables as CSV.
     pub csv: Option<PathBuf>,
     /// The tables as Markdown.
@@ -54,7 +59,7 @@ impl Places {
 
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
-        self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
+        [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
     }
 }
 
@@ -75,6 +80,8 @@ pub struct Kept {
     owned: bool,
     /// Open ways to what is no regular file: a pipe of the shell's may not be there by name at the end.
     ways: Vec<(PathBuf, File)>,
+    /// The table of samples, until the run takes it.
+    table: Option<Log>,
 }
 
 impl Kept {
@@ -88,7 +95,8 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept { places, program, cwd, made: Vec::new(), owned: false, ways: Vec::new() };
+        let (made, ways) = (Vec::new(), Vec::new());
+        let mut kept = Kept { places, program, cwd, made, owned: false, ways, table: None };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -104,6 +112,7 @@ impl Kept {
             self.owned = true;
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
+            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];
@@ -116,8 +125,32 @@ impl Kept {
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
+        self.table = self.places.samples.clone().map(|path| self.begin_table(path)).transpose()?;
         self.write_record(run).or_else(unless_full).context("run.json")?;
         Ok(log)
+    }
+
+    fn begin_table(&mut self, path: PathBuf) -> anyhow::Result<Log> {
+        if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
+            bail!("--samples {}: it needs a file of its own", path.display());
+        }
+        let mut file = self.open(&path)?;
+        if file.metadata().is_ok_and(|m| m.is_file()) {
+            file.set_len(0).with_context(|| format!("cannot empty {}", path.display()))?;
+        }
+        let header = table::header();
+        // Without room for its header nothing of it is written, and that is told at the end.
+        let written = file.write_all(header.as_bytes());
+        let offset = if written.is_ok() { header.len() as u64 } else { 0 };
+        written
+            .or_else(unless_full)
+            .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
+        Ok(Log { file, path, offset })
+    }
+
+    /// The table of samples.
+    pub fn take_table(&mut self) -> Option<Log> {
+        self.table.take()
     }
 
     fn make_folder(&mut self, out: &Path) -> anyhow::Result<()> {
@@ -216,6 +249,13 @@ impl Kept {
         crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
     }
 
+    /// The samples of a run whose own were lost, from the table that is on disk.
+    fn reread_samples(&self) -> Option<Samples> {
+        let path = self.places.samples.as_ref().filter(|path| path.is_file())?;
+        let read = crate::cmd::samples::read(&mut File::open(path).ok()?).ok()?;
+        (!read.series.is_empty()).then_some(read)
+    }
+
     /// Writes to where the user said.
     fn hand_out(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         match self.ways.iter().find(|(known, _)| known == path) {
@@ -238,16 +278,21 @@ impl Keeper for Kept {
         let _ = self.write_record(run);
     }
 
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished {
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished {
         let book = book.or_else(|| self.reread());
+        let reread = if samples.is_none() { self.reread_samples() } else { None };
+        let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
+        let memory = samples.or(series.as_ref());
+        samples::settle(run, memory);
         if run.binary.is_none() {
             self.look_at_program(run);
         }
-        let source = Source { made: "live".to_owned(), ..Source::default() };
+        let samples = notes.unwrap_or_default();
+        let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
         let subject =
-            Subject { run, book: book.as_ref(), source: &source, names: &names, naming: &naming, view };
+            Subject { run, book: book.as_ref(), memory, source: &source, names: &names, naming: &naming, view };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
         let mut finished = Finished::default();

@@ -12,8 +12,10 @@ use crate::cli::ParseArgs;
 use crate::cmd::keep::{deliver, is_dash, json_text};
 use crate::cmd::manifests;
 use crate::cmd::run::view;
+use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
 use crate::core::lines::Assembler;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
@@ -69,6 +71,7 @@ pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
 struct Found {
     run: Run,
     read: Kept,
+    samples: Option<Samples>,
     running: bool,
 }
 
@@ -77,46 +80,80 @@ struct Found {
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
-    let found = find(&args.path)?;
-    let made =
-        if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
-    let source =
-        Source { made, torn: found.read.torn, unstamped: found.read.unstamped, running: found.running };
+    let (found, made) = given(args)?;
+    let (notes, memory) = found.samples.as_ref().map(|s| (s.notes.clone(), &s.series)).unzip();
+    let source = Source {
+        made,
+        torn: found.read.torn,
+        unstamped: found.read.unstamped,
+        running: found.running,
+        samples: notes.unwrap_or_default(),
+    };
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(&args.tables.manifests, program);
-    let (view, book) = (view(&args.tables), Some(&found.read.book));
-    let subject = Subject { run: &found.run, book, source: &source, names: &names, naming: &naming, view };
-    let profile = &found.read.book.profile;
+    let (view, book) = (view(&args.tables), args.path.as_ref().map(|_| &found.read.book));
+    let subject =
+        Subject { run: &found.run, book, memory, source: &source, names: &names, naming: &naming, view };
+    write(args, &subject)?;
+    let no_samples = memory.is_none_or(Series::is_empty);
+    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0 && no_samples;
+    if nothing {
+        crate::cmd::complain(match &args.path {
+            Some(_) => "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
+            None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
+        });
+    }
+    // Asked for a profile, or given a bare trace, and there is none: the report says why.
+    let asked = found.run.profile || found.run.tool.name.is_empty();
+    Ok(i32::from(nothing || asked && subject.no_dispatch()))
+}
+
+/// What the command line names, and its name in the report.
+fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
+    let (mut found, mut made) = match &args.path {
+        Some(path) if is_dash(path) => (find(path)?, "of standard input".to_owned()),
+        Some(path) => (find(path)?, format!("of {}", path.display())),
+        None => (from_trace(Kept::default(), false)?, String::new()),
+    };
+    if let Some(path) = &args.samples.samples {
+        let read = if is_dash(path) { samples::read(&mut io::stdin().lock()) } else { open_samples(path) };
+        found.samples = Some(read.with_context(|| format!("cannot read {}", path.display()))?);
+        if made.is_empty() {
+            made = format!("of {}", path.display());
+        }
+    }
+    Ok((found, made))
+}
+
+fn open_samples(path: &Path) -> io::Result<Samples> {
+    samples::read(&mut File::open(path)?)
+}
+
+fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     let files = [
         (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
         (&args.tables.markdown, tables::markdown),
     ];
+    let none = Profile::default();
+    let profile = subject.book.map_or(&none, |book| &book.profile);
     for (path, table) in files {
         if let Some(path) = path {
-            let text = table(profile, &names, view);
+            let text = table(profile, subject.names, subject.view);
             deliver(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     if let Some(path) = &args.json {
-        deliver(path, json_text(&subject).as_bytes())
+        deliver(path, json_text(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let stdout = [&args.json, &args.tables.csv, &args.tables.markdown];
     let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
     if !taken {
         let to = args.report.as_deref().unwrap_or(Path::new("-"));
-        deliver(to, text::report(&subject).as_bytes())
+        deliver(to, text::report(subject).as_bytes())
             .with_context(|| format!("cannot write {}", to.display()))?;
     }
-    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0;
-    if nothing {
-        crate::cmd::complain(
-            "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
-        );
-    }
-    // Asked for a profile, or given a bare trace, and there is none: the report says why.
-    let asked = found.run.profile || found.run.tool.name.is_empty();
-    Ok(i32::from(nothing || asked && subject.no_dispatch()))
+    Ok(())
 }
 
 fn find(path: &Path) -> anyhow::Result<Found> {
@@ -150,7 +187,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     } else {
         Run { schema: SCHEMA.to_owned(), ..Run::default() }
     };
-    Ok(Found { run, read, running })
+    Ok(Found { run, read, samples: None, running })
 }
 
 fn from_folder(folder: &Path) -> anyhow::Result<Found> {
@@ -167,5 +204,10 @@ fn from_folder(folder: &Path) -> anyhow::Result<Found> {
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }
+    found.samples = match open_samples(&folder.join("gtt.tsv")) {
+        Ok(read) => Some(read),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e).context("gtt.tsv"),
+    };
     Ok(found)
 }

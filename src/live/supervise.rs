@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::core::memory::series::Series;
 use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
@@ -18,6 +19,7 @@ use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
+use crate::live::sampler::{self, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
@@ -60,11 +62,31 @@ pub fn supervise(
     let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
+    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
     supervisor.watch(&name);
+    let samples = take_samples(sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
-    conclude(supervisor, &mut run, left, &flow.echo, keeper);
+    conclude(supervisor, &mut run, left, samples.as_ref(), &flow.echo, keeper);
     Ok(())
+}
+
+/// The table of samples behind its header.
+fn open_table(plan: &Plan) -> anyhow::Result<Option<LogFile>> {
+    let Some(table) = &plan.samples else { return Ok(None) };
+    let file = table.file.try_clone().context("the samples")?;
+    Ok(Some(LogFile::resume(file, table.path.display().to_string(), table.offset)))
+}
+
+/// Ends the sampling; what it saw goes into the record.
+fn take_samples(sampler: Sampler, end: &mut End) -> Option<Series> {
+    let Some(sampler::Left { series, seen, trouble }) = sampler.finish(DISK_PATIENCE) else {
+        end.notes.push("the disk did not take the samples in time: they are known as far as it took them".into());
+        return None;
+    };
+    end.notes.extend(trouble);
+    end.memory = Some(seen);
+    Some(series)
 }
 
 /// The target, or nothing when it could not be started; then nothing of the run stays.
@@ -159,6 +181,7 @@ impl<'a> Supervisor<'a> {
         inbox: Inbox,
         target: Target,
         flow: &Flow,
+        sampler: &Sampler,
     ) -> anyhow::Result<Self> {
         let now = monotonic_ns();
         Ok(Supervisor {
@@ -180,6 +203,7 @@ impl<'a> Supervisor<'a> {
             end: End::default(),
             progress: Arc::clone(&flow.progress),
             reader_done: flow.reader_done.try_clone().context("a descriptor")?,
+            sampler: sampler.nudge(),
             ours: Arc::clone(&flow.ours),
         })
     }
@@ -190,6 +214,7 @@ fn conclude(
     mut supervisor: Supervisor<'_>,
     run: &mut Run,
     left: Option<Left>,
+    samples: Option<&Series>,
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
@@ -208,7 +233,7 @@ fn conclude(
         supervisor.front_gone |= supervisor.shared.front.has_ended();
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
-        let made = keeper.finished(run, Some(book.clone()));
+        let made = keeper.finished(run, Some(book.clone()), samples);
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

@@ -61,7 +61,7 @@ pub fn finish(
     let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
     end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}"));
     run.end = Some(end);
-    let made = keeper.finished(&mut run, (!whole).then_some(book));
+    let made = keeper.finished(&mut run, (!whole).then_some(book), None);
     if let Some(log) = &mut log {
         outcome::close_log(log, &run);
     }

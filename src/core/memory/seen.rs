@@ -61,6 +61,9 @@ pub struct Seen {
     /// Samples that the table on disk misses.
     #[serde(skip_serializing_if = "is_0")]
     pub lost_rows: u64,
+    /// All of this but the sums was lost with the process that saw it; the sums are of the table on disk.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
     /// What the samples add up to.
     pub sums: Sums,
 }

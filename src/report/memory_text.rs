@@ -7,6 +7,9 @@ use crate::core::text::{count, printable};
 use crate::report::Subject;
 use crate::report::view::{columns, fixed};
 
+/// Width of the column of names.
+const NAMES: usize = 13;
+
 /// Bytes as MiB with one digit.
 pub fn mib(bytes: u64) -> String {
     fixed(bytes, 1 << 20, 1)
@@ -87,7 +90,7 @@ fn table(sums: &Sums, subject: &Subject<'_>) -> String {
         if all.iter().all(|f| f.as_ref().and_then(of).is_none()) {
             continue;
         }
-        let mut row = vec![name.to_owned()];
+        let mut row = vec![format!("{name:<NAMES$}")];
         row.extend(all.iter().map(|f| figure(f.as_ref(), of, name == "GTT")));
         row.push(words);
         cells.push(row);
@@ -96,12 +99,12 @@ fn table(sums: &Sums, subject: &Subject<'_>) -> String {
         return String::new();
     }
     let start = subject.run.clock.start_ns;
-    let mut times = vec!["at".to_owned()];
+    let mut times = vec![format!("{:<NAMES$}", "at")];
     let at = |f: &Option<Figures>| f.and_then(|f| f.at_ns).map(|ns| show(ns.saturating_sub(start)));
     times.extend(all.iter().map(|f| at(f).unwrap_or_else(|| "unknown".to_owned())));
     times.push(String::new());
     cells.push(times);
-    columns(&["MiB", "peak", "steady", "final", ""], &cells, 4)
+    columns(&[&format!("{:<NAMES$}", "MiB"), "peak", "steady", "final", ""], &cells, 4)
 }
 
 fn figure(figures: Option<&Figures>, of: fn(&Figures) -> Option<u64>, bound: bool) -> String {

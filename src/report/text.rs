@@ -28,7 +28,7 @@ pub fn report(subject: &Subject<'_>) -> String {
     }
     if let Some(end) = &subject.run.end {
         ending(&mut page, subject, end);
-    } else {
+    } else if subject.book.is_some() {
         lines(&mut page, subject);
         page.fact("exit", "unknown: the record has no end");
     }

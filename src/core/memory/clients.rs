@@ -155,8 +155,6 @@ pub struct Totals {
     pub vram: Option<u64>,
     /// Clients.
     pub clients: u32,
-    /// Descriptors of them.
-    pub fds: u32,
     /// Clients whose memory is not known now.
     pub unknown: u32,
     /// Of those, clients whose memory was known before: the driver did not say for the moment.
@@ -186,7 +184,6 @@ pub struct Clients {
     all: Vec<Client>,
     moment: u64,
     ns: u64,
-    fds: u32,
     keys: [bool; Key::ALL.len()],
     left_out: u64,
     anomalies: Anomalies,
@@ -197,13 +194,11 @@ impl Clients {
     pub fn begin(&mut self, ns: u64) {
         self.moment += 1;
         self.ns = ns;
-        self.fds = 0;
     }
 
     /// Takes the body of a client's descriptor.
     pub fn take(&mut self, body: &Body, holder: Holder<'_>, limits: Limits) {
         let Some(driver) = body.driver() else { return };
-        self.fds += 1;
         self.anomalies.add(body.anomalies());
         let figures = Figures::of(body, limits, &mut self.anomalies);
         let who = identity(body, driver, holder);
@@ -247,7 +242,7 @@ impl Clients {
 
     /// What the clients of this moment add up to. A sum is unknown when no client has a part of it.
     pub fn end(&mut self) -> Totals {
-        let mut totals = Totals { fds: self.fds, ..Totals::default() };
+        let mut totals = Totals::default();
         let add = |sum: &mut Option<u64>, part: Option<u64>| {
             if let Some(part) = part {
                 *sum = Some(sum.unwrap_or(0).saturating_add(part));

@@ -144,7 +144,7 @@ impl Look {
             rss_bytes: rss,
             device_gtt_used_bytes: self.common.devices.used(&mut self.common.buffer),
             clients: totals.clients,
-            fds: totals.fds,
+            fds: self.processes.iter().map(|p| p.counted).sum(),
             state,
         }
     }
@@ -163,14 +163,15 @@ impl Look {
     /// A tree without a client is looked through more often where nothing tells of new descriptors: the first client is
     /// worth it.
     fn is_eager(&self) -> bool {
-        !self.processes.iter().any(|p| p.has_client) && self.processes.iter().any(|p| !p.tells_count())
+        !self.processes.iter().any(|p| p.counted > 0) && self.processes.iter().any(|p| !p.tells_count)
     }
 
     /// Who is there, and the descriptors of those whose list is old.
     fn list(&mut self, now: u64, thorough: bool) {
         self.listed_ns = now;
         self.newest = newest(self.loads.as_ref(), &mut self.common.buffer);
-        let members = members(&self.proc, &self.roots);
+        let mut members = members(&self.proc, &self.roots);
+        members.sort_unstable();
         let (proc, common) = (&self.proc, &mut self.common);
         self.processes.retain(|p| {
             let stays = members.contains(&p.pid) && p.is_same(proc);
@@ -243,7 +244,7 @@ impl Look {
 
     /// The processes as the last sample found them.
     pub fn found(&self) -> Vec<Found> {
-        let one = |p: &Process| Found { pid: p.pid, denied: p.denied, has_client: p.has_client };
+        let one = |p: &Process| Found { pid: p.pid, denied: p.denied, has_client: p.counted > 0 };
         self.processes.iter().map(one).collect()
     }
 

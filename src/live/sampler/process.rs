@@ -92,8 +92,10 @@ pub struct Process {
     pub listed_ns: u64,
     /// They have to be listed again.
     pub stale: bool,
-    /// A client of it was counted in the last sample.
-    pub has_client: bool,
+    /// Descriptors of clients that were counted in the last sample.
+    pub counted: u32,
+    /// The kernel tells how many descriptors it has open.
+    pub tells_count: bool,
     started: u64,
     folder: File,
     /// Where its files are: in its folder, or in that of a thread that outlived the first one.
@@ -122,7 +124,8 @@ impl Process {
             gone: false,
             listed_ns: 0,
             stale: true,
-            has_client: false,
+            counted: 0,
+            tells_count: false,
             started: started(&folder)?,
             folder,
             base: String::new(),
@@ -172,11 +175,13 @@ impl Process {
         self.fd_count = self.count();
         common.budget.0 += self.held.iter().filter(|h| h.file.is_some()).count() as u64;
         self.held.clear();
-        let numbers = match numbers_at(&self.folder, &format!("{}fdinfo", self.base)) {
+        let mut numbers = match numbers_at(&self.folder, &format!("{}fdinfo", self.base)) {
             Ok(numbers) => numbers,
             Err(error) => return self.failed(&error, common),
         };
+        numbers.sort_unstable();
         self.denied = false;
+        self.tells_count = self.fd_count == numbers.len() as u64;
         self.passed.retain(|fd, _| numbers.contains(fd));
         for fd in numbers {
             let link = link_at(&self.folder, &format!("{}fd/{fd}", self.base)).ok();
@@ -229,17 +234,12 @@ impl Process {
 
     /// Whether it has opened or closed descriptors since they were listed, where the kernel says so cheaply.
     pub fn has_other_fds(&self) -> bool {
-        self.count() != self.fd_count
-    }
-
-    /// Whether the kernel says so.
-    pub fn tells_count(&self) -> bool {
-        self.fd_count > 0
+        self.tells_count && self.count() != self.fd_count
     }
 
     /// Reads its clients into the look's. Those that are closed are dropped.
     pub fn read(&mut self, common: &mut Common) {
-        self.has_client = false;
+        self.counted = 0;
         let mut n = 0;
         while n < self.held.len() {
             match self.read_one(n, common) {
@@ -275,7 +275,7 @@ impl Process {
         let (driver, pdev) = (common.body.driver().unwrap_or_default(), common.body.pdev());
         let limits = common.devices.limits(driver, pdev, held.node.bytes());
         common.clients.take(&common.body, Holder { pid: self.pid, fd: held.fd, node: held.node.bytes() }, limits);
-        self.has_client = true;
+        self.counted += 1;
         Ok(true)
     }
 

@@ -69,7 +69,7 @@ pub enum Command {
         after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
         override_usage = "hrx-wrap run [OPTIONS] -- CMD [ARG…]"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\

@@ -40,7 +40,10 @@ fn json_of(dir: &Dir, words: &[&str]) -> (Option<i32>, Value) {
     let mut all = vec!["--json"];
     all.extend(words);
     let done = mem(dir, &all);
-    (done.code(), serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", done.out(), done.err())))
+    (
+        done.code(),
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", done.out(), done.err())),
+    )
 }
 
 #[test]
@@ -53,7 +56,11 @@ fn a_tree_is_summed_and_each_client_counted_once() {
     assert_eq!(code, Some(0));
     let kib = |n: u64| json!(n << 10);
     assert_eq!(found["gtt_bytes"], kib(25_257_984 + 2_048));
-    assert_eq!(found["gtt_total_bytes"], kib(92_160 + 2_048), "what is allocated stands beside what is there");
+    assert_eq!(
+        found["gtt_total_bytes"],
+        kib(92_160 + 2_048),
+        "what is allocated stands beside what is there"
+    );
     assert_eq!(found["vram_bytes"], kib(507_904 + 12));
     assert_eq!(found["rss_bytes"], 2 * 256 * hrx_wrap::sys::host::page_size());
     let clients = found["clients"].as_array().unwrap();
@@ -71,7 +78,9 @@ fn a_tree_is_summed_and_each_client_counted_once() {
     assert_eq!(any["gtt_bytes"], kib(25_257_984 + 2_048 + 6_044));
     let text = mem(&dir, &["--pid", "10"]);
     assert_eq!(fact(&text.out(), "GTT"), "24668.0 MiB (resident)");
-    assert!(text.out().contains("client        amdgpu 0000:c5:00.0 client 31: GTT 24666.0 MiB, VRAM 496.0 MiB, held by pid 10, 11\n"));
+    assert!(text.out().contains(
+        "client        amdgpu 0000:c5:00.0 client 31: GTT 24666.0 MiB, VRAM 496.0 MiB, held by pid 10, 11\n"
+    ));
 }
 
 #[test]
@@ -80,10 +89,17 @@ fn no_client_is_1_with_the_reason_and_without_a_figure() {
     let dir = fake("none", &[(10, 1, &[&i915])]);
     let done = mem(&dir, &["--pid", "10"]);
     assert_eq!(done.code(), Some(1));
-    assert!(done.complaint().contains("no amdgpu client in 1 process (but of i915: --driver any counts them)"), "{}", done.err());
+    assert!(
+        done.complaint().contains("no amdgpu client in 1 process (but of i915: --driver any counts them)"),
+        "{}",
+        done.err()
+    );
     assert_eq!((fact(&done.out(), "GTT"), fact(&done.out(), "RSS")), ("unknown".into(), "1.0 MiB".into()));
     let (code, found) = json_of(&dir, &["--pid", "10"]);
-    assert_eq!((code, &found["state"], &found["processes"][0]["state"]), (Some(1), &json!("no-client"), &json!("no-client")));
+    assert_eq!(
+        (code, &found["state"], &found["processes"][0]["state"]),
+        (Some(1), &json!("no-client"), &json!("no-client"))
+    );
     for unknown in ["gtt_bytes", "gtt_total_bytes", "vram_bytes"] {
         assert!(found[unknown].is_null(), "{unknown}: {found}");
     }
@@ -125,7 +141,8 @@ fn a_process_that_may_not_be_read_is_said_so() {
     if !is_root {
         // Process 1 is root's; what is below it may be our own, and is then looked into.
         let done = wrap(["mem", "--pid", "1"]).run();
-        let said = done.err().contains("not permitted to read") || done.out().contains("1: not permitted to read it");
+        let said = done.err().contains("not permitted to read")
+            || done.out().contains("1: not permitted to read it");
         assert!(said, "{}{}", done.out(), done.err());
         return;
     }
@@ -163,7 +180,11 @@ fn watching_goes_on_until_the_process_ends() {
 
 #[test]
 fn watching_sees_what_changes() {
-    let of = |mib: u64| format!("drm-driver:\tamdgpu\ndrm-client-id:\t5\ndrm-pdev:\t0000:c5:00.0\ndrm-resident-gtt:\t{mib:9} MiB\n");
+    let of = |mib: u64| {
+        format!(
+            "drm-driver:\tamdgpu\ndrm-client-id:\t5\ndrm-pdev:\t0000:c5:00.0\ndrm-resident-gtt:\t{mib:9} MiB\n"
+        )
+    };
     let dir = fake("changes", &[(10, 1, &[&of(100)])]);
     let watching = wrap(["mem", "--proc", "proc", "--watch", "5ms", "--pid", "10"]).cwd(dir.path()).start();
     watching.wait_out("GTT 100.0 MiB");

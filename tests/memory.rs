@@ -58,7 +58,8 @@ fn gtt(memory: &Value, column: &str) -> Option<u64> {
 #[test]
 fn peak_steady_and_final_of_a_client_come_out_live_and_parsed() {
     let dir = Dir::new("memory");
-    let done = start(&dir, &["-o", "run", "--interval", "5ms"], &["100", "700", "none", "300", "exit5"]).finish();
+    let done =
+        start(&dir, &["-o", "run", "--interval", "5ms"], &["100", "700", "none", "300", "exit5"]).finish();
     assert_eq!(done.code(), Some(5), "{}", done.err());
     let memory = memory_of(&dir);
     assert_eq!((gtt(&memory, "peak"), gtt(&memory, "final")), (Some(700), Some(300)));
@@ -73,7 +74,10 @@ fn peak_steady_and_final_of_a_client_come_out_live_and_parsed() {
     let clients = memory["clients"].as_array().unwrap();
     assert_eq!(clients.len(), 1);
     assert_eq!((&clients[0]["client_id"], &clients[0]["pdev"]), (&json!("31"), &json!("0000:c5:00.0")));
-    assert_eq!((&clients[0]["gtt_peak_bytes"], &clients[0]["gtt_shared_bytes"]), (&json!(700 * MIB), &json!(MIB)));
+    assert_eq!(
+        (&clients[0]["gtt_peak_bytes"], &clients[0]["gtt_shared_bytes"]),
+        (&json!(700 * MIB), &json!(MIB))
+    );
     assert_eq!(memory["devices"][0]["gtt_total_bytes"], 24_000 * MIB);
 
     let live = dir.text("run/report.txt");
@@ -93,7 +97,10 @@ fn peak_steady_and_final_of_a_client_come_out_live_and_parsed() {
     let parsed: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(parsed["memory"], memory);
     let record = dir.json("run/run.json");
-    assert_eq!(record["sampling"], json!({"interval_ns": 5_000_000, "driver": "amdgpu", "proc": "proc", "sys": "sys"}));
+    assert_eq!(
+        record["sampling"],
+        json!({"interval_ns": 5_000_000, "driver": "amdgpu", "proc": "proc", "sys": "sys"})
+    );
 }
 
 #[test]
@@ -104,14 +111,21 @@ fn the_table_has_a_header_and_a_row_a_sample() {
     let mut lines = text.lines();
     assert_eq!(
         lines.next(),
-        Some("ns\tgtt_bytes\tgtt_total_bytes\tvram_bytes\trss_bytes\tdevice_gtt_used_bytes\tclients\tfds\tstate")
+        Some(
+            "ns\tgtt_bytes\tgtt_total_bytes\tvram_bytes\trss_bytes\tdevice_gtt_used_bytes\tclients\tfds\tstate"
+        )
     );
     let rows: Vec<Vec<&str>> = lines.map(|l| l.split('\t').collect()).collect();
     assert_eq!(memory_of(&dir)["samples"], rows.len());
     assert!(rows.iter().all(|r| r.len() == 9 && r[0].parse::<u64>().is_ok()), "{text}");
     let page = hrx_wrap::sys::host::page_size() * 256;
-    let row: [String; 8] = [100 * MIB, 101 * MIB, 512 << 10, page, 900 * MIB, 1, 1].map(|n| n.to_string()).into_iter()
-        .chain(["ok".to_owned()]).collect::<Vec<_>>().try_into().unwrap();
+    let row: [String; 8] = [100 * MIB, 101 * MIB, 512 << 10, page, 900 * MIB, 1, 1]
+        .map(|n| n.to_string())
+        .into_iter()
+        .chain(["ok".to_owned()])
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
     assert!(rows.iter().any(|r| r[1..] == row), "no {row:?} in\n{text}");
 }
 
@@ -129,7 +143,11 @@ fn a_sample_comes_before_a_signal_and_before_a_timeout() {
         let done = running.finish();
         assert_eq!(done.code(), Some(if ends { 0 } else { 124 }), "{}", done.err());
         let memory = memory_of(&dir);
-        assert_eq!((gtt(&memory, "final"), gtt(&memory, "peak")), (Some(444), Some(444)), "{options:?}: {memory}");
+        assert_eq!(
+            (gtt(&memory, "final"), gtt(&memory, "peak")),
+            (Some(444), Some(444)),
+            "{options:?}: {memory}"
+        );
     }
 }
 
@@ -143,7 +161,11 @@ fn what_a_killed_supervisor_sampled_is_on_disk() {
     assert_eq!(done.code(), Some(125));
     let memory = memory_of(&dir);
     assert_eq!((gtt(&memory, "peak"), gtt(&memory, "final")), (Some(700), Some(300)), "{memory}");
-    assert!(done.err().contains("clients and keys are unknown: only the table of samples is left"), "{}", done.err());
+    assert!(
+        done.err().contains("clients and keys are unknown: only the table of samples is left"),
+        "{}",
+        done.err()
+    );
     assert_eq!(same(&parse(&dir, &["run"]).out()), same(&dir.text("run/report.txt")));
     let json: Value = serde_json::from_slice(&parse(&dir, &["--json", "-", "run"]).stdout).unwrap();
     assert_eq!(json["memory"], memory);
@@ -209,8 +231,12 @@ fn a_process_of_the_tree_that_comes_later_is_sampled() {
     std::fs::create_dir(dir.join("proc")).unwrap();
     // The client is a grandchild, which the parent waits for.
     let script = format!("python3 {} proc run/gtt.tsv 250 exit0; exit 3", target());
-    let fake = "mkdir proc/$$; echo \"$$ (sh) S $PPID 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\" > proc/$$/stat; ";
-    let words = words(&["--proc", "proc", "-o", "run", "--interval", "5ms"], &["sh", "-c", &format!("{fake}{script}")]);
+    let fake =
+        "mkdir proc/$$; echo \"$$ (sh) S $PPID 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\" > proc/$$/stat; ";
+    let words = words(
+        &["--proc", "proc", "-o", "run", "--interval", "5ms"],
+        &["sh", "-c", &format!("{fake}{script}")],
+    );
     let done = wrap(words).cwd(dir.path()).run();
     assert_eq!(done.code(), Some(3), "{}", done.err());
     assert_eq!(gtt(&memory_of(&dir), "peak"), Some(250));
@@ -225,8 +251,13 @@ fn a_proc_of_an_outer_namespace_is_read_by_its_own_numbers() {
         std::fs::write(dir.join(path), text).unwrap();
     };
     for (pid, parent) in [(78, 77), (79, 78), (90, 1)] {
-        write(&format!("proc/{pid}/stat"), &format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n"));
-        let body = format!("drm-driver:\tamdgpu\ndrm-client-id:\t{pid}\ndrm-pdev:\t0000:c5:00.0\ndrm-resident-gtt:\t10 MiB\n");
+        write(
+            &format!("proc/{pid}/stat"),
+            &format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n"),
+        );
+        let body = format!(
+            "drm-driver:\tamdgpu\ndrm-client-id:\t{pid}\ndrm-pdev:\t0000:c5:00.0\ndrm-resident-gtt:\t10 MiB\n"
+        );
         write(&format!("proc/{pid}/fdinfo/4"), &body);
     }
     std::os::unix::fs::symlink("77", dir.join("proc/self")).unwrap();
@@ -242,7 +273,10 @@ fn samples_go_to_a_file_of_the_users() {
         .cwd(dir.path())
         .run();
     assert_eq!(done.code(), Some(0));
-    assert!(dir.text("mine.tsv").starts_with("ns\tgtt_bytes\t") && dir.text("mine.tsv").ends_with("\tno-client\n"));
+    assert!(
+        dir.text("mine.tsv").starts_with("ns\tgtt_bytes\t")
+            && dir.text("mine.tsv").ends_with("\tno-client\n")
+    );
     let parsed = parse(&dir, &["--samples", "mine.tsv"]);
     assert_eq!(parsed.code(), Some(0), "{}", parsed.err());
     assert!(parsed.out().starts_with("samples without a trace, report of mine.tsv\n"), "{}", parsed.out());
@@ -253,7 +287,9 @@ fn samples_go_to_a_file_of_the_users() {
 
 #[test]
 fn a_full_disk_costs_rows_and_nothing_else() {
-    let done = wrap(words(&["--samples", "/dev/full", "--interval", "5ms"], &["sh", "-c", "sleep 0.1; exit 4"])).run();
+    let done =
+        wrap(words(&["--samples", "/dev/full", "--interval", "5ms"], &["sh", "-c", "sleep 0.1; exit 4"]))
+            .run();
     assert_eq!(done.code(), Some(4));
     assert!(done.err().contains("note        cannot write /dev/full: No space left"), "{}", done.err());
     assert!(done.err().contains("missing in the table: the disk did not take"), "{}", done.err());
@@ -270,7 +306,10 @@ fn a_bare_list_of_times_and_kib_is_read() {
     let memory = &report["memory"];
     assert_eq!(memory["peak"]["gtt_bytes"], 4_019_200_u64 << 10);
     assert_eq!(memory["peak"]["at_ns"], 100_100_000_000_u64);
-    assert_eq!((&memory["steady"]["gtt_bytes"], &memory["final"]["gtt_bytes"]), (&json!(2 * MIB), &json!(2 * MIB)));
+    assert_eq!(
+        (&memory["steady"]["gtt_bytes"], &memory["final"]["gtt_bytes"]),
+        (&json!(2 * MIB), &json!(2 * MIB))
+    );
     assert_eq!((&memory["longest_gap_ns"], &memory["samples"]), (&json!(100_000_000), &json!(3)));
     for unknown in ["key", "driver", "clients"] {
         assert!(memory[unknown].is_null(), "{unknown} is not unknown: {memory}");

@@ -12,11 +12,10 @@ use crate::cmd::manifests;
 use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
 use crate::core::memory::series::Series;
-use crate::core::memory::table;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
-use crate::core::{signals, trace};
+use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log};
 use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
@@ -134,18 +133,7 @@ impl Kept {
         if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
             bail!("--samples {}: it needs a file of its own", path.display());
         }
-        let mut file = self.open(&path)?;
-        if file.metadata().is_ok_and(|m| m.is_file()) {
-            file.set_len(0).with_context(|| format!("cannot empty {}", path.display()))?;
-        }
-        let header = table::header();
-        // Without room for its header nothing of it is written, and that is told at the end.
-        let written = file.write_all(header.as_bytes());
-        let offset = if written.is_ok() { header.len() as u64 } else { 0 };
-        written
-            .or_else(unless_full)
-            .with_context(|| format!("cannot write {}: choose another file", path.display()))?;
-        Ok(Log { file, path, offset })
+        samples::begin(self.open(&path)?, path)
     }
 
     /// The table of samples.
@@ -291,8 +279,15 @@ impl Keeper for Kept {
         let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
-        let subject =
-            Subject { run, book: book.as_ref(), memory, source: &source, names: &names, naming: &naming, view };
+        let subject = Subject {
+            run,
+            book: book.as_ref(),
+            memory,
+            source: &source,
+            names: &names,
+            naming: &naming,
+            view,
+        };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
         let mut finished = Finished::default();
@@ -339,7 +334,10 @@ impl Keeper for Kept {
 }
 
 /// A disk without room does not keep a run from its work: what is lost is counted and told at the end.
-fn unless_full(error: io::Error) -> io::Result<()> {
+///
+/// # Errors
+/// All others.
+pub fn unless_full(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
@@ -404,30 +402,4 @@ pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
         Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
         _ => replace(path, content),
     }
-}
-
-/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
-pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
-    let program = run.command.first().map_or("", String::as_str);
-    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
-    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
-    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
-    let text = path.to_string_lossy();
-    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
-    while let Some(c) = chars.next() {
-        match (c, if c == '%' { chars.next() } else { None }) {
-            ('%', Some('h')) => out.push_str(&run.host.name),
-            ('%', Some('p')) => out.push_str(&pid.to_string()),
-            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
-            ('%', Some('n')) => out.push_str(&name),
-            ('%', Some('%')) => out.push('%'),
-            (c, other) => out.extend(std::iter::once(c).chain(other)),
-        }
-    }
-    PathBuf::from(out)
-}
-
-/// `SIGTERM` for the record.
-pub fn signal_name(signal: i32) -> String {
-    signals::name(signal)
 }

@@ -99,7 +99,9 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0 && no_samples;
     if nothing {
         crate::cmd::complain(match &args.path {
-            Some(_) => "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
+            Some(_) => {
+                "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?"
+            }
             None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
         });
     }

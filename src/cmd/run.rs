@@ -11,7 +11,8 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::sampling::{LookArgs, SamplingArgs};
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
-use crate::cmd::keep::{Kept, Places, expand};
+use crate::cmd::expand::expand;
+use crate::cmd::keep::{Kept, Places};
 use crate::cmd::search;
 use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
@@ -166,9 +167,8 @@ pub fn look(args: &LookArgs, interval_ns: u64) -> anyhow::Result<sampler::Option
 
 /// The same for the record: places that are not the usual ones are named.
 fn sampling_record(args: &SamplingArgs) -> Sampling {
-    let other = |path: &Path, usual: &str| {
-        (path != Path::new(usual)).then(|| printable(path.as_os_str().as_bytes()))
-    };
+    let other =
+        |path: &Path, usual: &str| (path != Path::new(usual)).then(|| printable(path.as_os_str().as_bytes()));
     Sampling {
         interval_ns: args.interval,
         driver: args.look.driver.clone(),

@@ -30,9 +30,12 @@ fn read(text: &[u8]) -> Body {
 
 /// GTT and VRAM: resident (or its alias) and total, bytes.
 fn figures(body: &Body) -> [Option<u64>; 4] {
-    [Region::Gtt, Region::Vram].map(|r| body.memory(r)).map(|m| {
-        [m.best.filter(|_| m.key != Some(Key::Total)), m.total]
-    }).concat().try_into().unwrap()
+    [Region::Gtt, Region::Vram]
+        .map(|r| body.memory(r))
+        .map(|m| [m.best.filter(|_| m.key != Some(Key::Total)), m.total])
+        .concat()
+        .try_into()
+        .unwrap()
 }
 
 /// One published body and its answers: driver, pdev, id, pasid when there is no id; KiB of GTT and VRAM, there and
@@ -43,11 +46,46 @@ fn answers() -> Vec<Answer> {
     let some = |n: u64| Some(n);
     let no = None;
     vec![
-        ("01-amdgpu-5.15-legacy", "amdgpu", "0000:04:00.0", no, some(32774), [some(6144), no, some(17196), no]),
-        ("02-amdgpu-memory-keys-only", "amdgpu", "0000:08:00.0", some(217), no, [some(8192), no, some(2068), no]),
-        ("03-amdgpu-2024-05-mib-and-active", "amdgpu", "0000:04:00.0", some(30), no, [some(22528), some(22528), some(544_428), some(544_428)]),
-        ("05-amdgpu-2024-10-doorbell-spaces", "amdgpu", "0000:04:00.0", some(30), no, [some(20480), some(20480), some(155_068), some(155_068)]),
-        ("07-amdgpu-rx6800-fresh-open", "amdgpu", "0000:03:00.0", some(544), no, [some(2048), some(2048), some(12), some(12)]),
+        (
+            "01-amdgpu-5.15-legacy",
+            "amdgpu",
+            "0000:04:00.0",
+            no,
+            some(32774),
+            [some(6144), no, some(17196), no],
+        ),
+        (
+            "02-amdgpu-memory-keys-only",
+            "amdgpu",
+            "0000:08:00.0",
+            some(217),
+            no,
+            [some(8192), no, some(2068), no],
+        ),
+        (
+            "03-amdgpu-2024-05-mib-and-active",
+            "amdgpu",
+            "0000:04:00.0",
+            some(30),
+            no,
+            [some(22528), some(22528), some(544_428), some(544_428)],
+        ),
+        (
+            "05-amdgpu-2024-10-doorbell-spaces",
+            "amdgpu",
+            "0000:04:00.0",
+            some(30),
+            no,
+            [some(20480), some(20480), some(155_068), some(155_068)],
+        ),
+        (
+            "07-amdgpu-rx6800-fresh-open",
+            "amdgpu",
+            "0000:03:00.0",
+            some(544),
+            no,
+            [some(2048), some(2048), some(12), some(12)],
+        ),
         ("10-i915-chromeos-memory-region", "i915", "0000:00:02.0", some(22), no, [no, some(104_448), no, no]),
         ("11-i915-man-pages", "i915", "0000:00:02.0", some(39), no, [some(6044), some(6044), no, no]),
         ("13-i915-fresh-open-all-zero", "i915", "0000:00:02.0", some(537), no, [some(0), some(0), no, no]),
@@ -58,9 +96,30 @@ fn answers() -> Vec<Answer> {
         ("19-panfrost-docs", "panfrost", "", some(14), no, [some(36496), some(296_960), no, no]),
         ("21-v3d-computecloth-no-memory", "v3d", "", some(44), no, [no; 4]),
         ("22-v3d-total-without-resident", "v3d", "", some(81), no, [no, some(15168), no, no]),
-        ("90-synth-amdgpu-5.14-legacy-tabs", "amdgpu", "0000:c5:00.0", no, some(32774), [some(25_258_000), no, some(5348), no]),
-        ("92-synth-amdgpu-6.14-total-vram-resident-gtt", "amdgpu", "0000:c5:00.0", some(31), no, [some(25_257_984), some(92160), some(507_904), some(25_673_728)]),
-        ("96-synth-client-name-with-colon-and-key-text", "amdgpu", "0000:c5:00.0", some(34), no, [some(2048), some(2048), some(12), some(12)]),
+        (
+            "90-synth-amdgpu-5.14-legacy-tabs",
+            "amdgpu",
+            "0000:c5:00.0",
+            no,
+            some(32774),
+            [some(25_258_000), no, some(5348), no],
+        ),
+        (
+            "92-synth-amdgpu-6.14-total-vram-resident-gtt",
+            "amdgpu",
+            "0000:c5:00.0",
+            some(31),
+            no,
+            [some(25_257_984), some(92160), some(507_904), some(25_673_728)],
+        ),
+        (
+            "96-synth-client-name-with-colon-and-key-text",
+            "amdgpu",
+            "0000:c5:00.0",
+            some(34),
+            no,
+            [some(2048), some(2048), some(12), some(12)],
+        ),
         ("97-synth-truncated-mid-line", "amdgpu", "0000:c5:00.0", some(35), no, [no, some(2048), no, no]),
     ]
 }
@@ -113,7 +172,8 @@ fn units_are_told_apart_and_others_are_rejected() {
         (body.memory(Region::Gtt).best, *body.anomalies())
     };
     let none = Anomalies::default();
-    for (value, bytes) in [("7", 7), ("7 KiB", 7168), ("7 MiB", 7 << 20), ("7 kB", 7168), ("  7\tKiB ", 7168)] {
+    for (value, bytes) in [("7", 7), ("7 KiB", 7168), ("7 MiB", 7 << 20), ("7 kB", 7168), ("  7\tKiB ", 7168)]
+    {
         assert_eq!(gtt(value), (Some(bytes), none), "{value}");
     }
     let unit = Anomalies { units: 1, ..none };
@@ -122,7 +182,9 @@ fn units_are_told_apart_and_others_are_rejected() {
     }
     // 2^64 - 4096 bytes, as a counter that went below 0 is printed.
     let below = Anomalies { underflows: 1, ..none };
-    for value in ["18446744073709547520", "18014398509481980 KiB", "17592186044415 MiB", "99999999999999999999999"] {
+    for value in
+        ["18446744073709547520", "18014398509481980 KiB", "17592186044415 MiB", "99999999999999999999999"]
+    {
         assert_eq!(gtt(value), (None, below), "{value}");
     }
 }
@@ -173,7 +235,10 @@ fn many_regions_and_a_long_line_stay_within_bounds() {
     text.extend_from_slice(&vec![b'x'; 1 << 20]);
     text.extend_from_slice(b": 1\n");
     let mut body = read(&text);
-    assert_eq!((body.memory(Region::Vram).best, body.memory(Region::Gtt).best), (Some(200 * KIB), Some(3 * KIB)));
+    assert_eq!(
+        (body.memory(Region::Vram).best, body.memory(Region::Gtt).best),
+        (Some(200 * KIB), Some(3 * KIB))
+    );
     assert_eq!((body.anomalies().underflows, body.anomalies().regions), (1, 1));
     for n in 200..2000 {
         text.extend_from_slice(format!("drm-resident-vram{n}: 1 KiB\n").as_bytes());

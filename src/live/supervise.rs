@@ -81,7 +81,8 @@ fn open_table(plan: &Plan) -> anyhow::Result<Option<LogFile>> {
 /// Ends the sampling; what it saw goes into the record.
 fn take_samples(sampler: Sampler, end: &mut End) -> Option<Series> {
     let Some(sampler::Left { series, seen, trouble }) = sampler.finish(DISK_PATIENCE) else {
-        end.notes.push("the disk did not take the samples in time: they are known as far as it took them".into());
+        end.notes
+            .push("the disk did not take the samples in time: they are known as far as it took them".into());
         return None;
     };
     end.notes.extend(trouble);

@@ -21,8 +21,12 @@ pub fn memory(subject: &Subject<'_>) -> String {
     let Some(sums) = subject.sums() else {
         return match (sampled, &subject.run.end) {
             (false, _) => String::new(),
-            (true, Some(_)) => "\nMEMORY: unknown, the samples were lost with the process that took them\n".into(),
-            (true, None) => "\nMEMORY: unknown, the samples are in gtt.tsv: give the run's folder, or --samples\n".into(),
+            (true, Some(_)) => {
+                "\nMEMORY: unknown, the samples were lost with the process that took them\n".into()
+            }
+            (true, None) => {
+                "\nMEMORY: unknown, the samples are in gtt.tsv: give the run's folder, or --samples\n".into()
+            }
         };
     };
     let driver = subject.run.sampling.as_ref().map(|s| s.driver.as_str());
@@ -154,10 +158,15 @@ fn clients(out: &mut String, seen: &Seen, subject: &Subject<'_>) {
 fn notes(sums: &Sums, seen: Option<&Seen>, subject: &Subject<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if sums.steady.is_some() && sums.steady_between_ns.is_none() {
-        notes.push("steady is the median over all samples: when load ended and tear-down began is not known".into());
+        notes.push(
+            "steady is the median over all samples: when load ended and tear-down began is not known".into(),
+        );
     }
     if let Some(sampling) = subject.run.sampling.as_ref().filter(|_| sums.peak.is_some()) {
-        notes.push(format!("the peak is the highest sample: what lasts less than {} can be missed", show(sampling.interval_ns)));
+        notes.push(format!(
+            "the peak is the highest sample: what lasts less than {} can be missed",
+            show(sampling.interval_ns)
+        ));
     }
     for (state, what) in [
         ("partial", "a client did not say what it has for the moment; they lower no figure"),
@@ -183,7 +192,10 @@ fn notes(sums: &Sums, seen: Option<&Seen>, subject: &Subject<'_>) -> Vec<String>
 fn seen_notes(notes: &mut Vec<String>, seen: &Seen) {
     let shared: u64 = seen.clients.iter().filter_map(|c| c.gtt_shared_bytes).fold(0, u64::saturating_add);
     if shared > 0 {
-        notes.push(format!("at most {} MiB of GTT are counted more than once: buffers that clients share", mib(shared)));
+        notes.push(format!(
+            "at most {} MiB of GTT are counted more than once: buffers that clients share",
+            mib(shared)
+        ));
     }
     if let (Some(peak), Some(last)) = (seen.pss_peak_bytes, seen.pss_final_bytes) {
         notes.push(format!("PSS, once a second at most: peak {} MiB, final {} MiB", mib(peak), mib(last)));
@@ -196,14 +208,29 @@ fn seen_notes(notes: &mut Vec<String>, seen: &Seen) {
         ));
     }
     if !seen.other_drivers.is_empty() {
-        notes.push(format!("clients of {} are not counted: --driver any counts them", seen.other_drivers.join(", ")));
+        notes.push(format!(
+            "clients of {} are not counted: --driver any counts them",
+            seen.other_drivers.join(", ")
+        ));
     }
     for (n, what) in [
-        (seen.processes_left_out, "process was not looked into: too many at once|processes were not looked into: too many at once"),
-        (seen.underflows, "value was below 0 or above what the device has, and not taken|values were below 0 or above what the device has, and not taken"),
-        (seen.unknown_units, "value had an unknown unit, and was not taken|values had an unknown unit, and were not taken"),
+        (
+            seen.processes_left_out,
+            "process was not looked into: too many at once|processes were not looked into: too many at once",
+        ),
+        (
+            seen.underflows,
+            "value was below 0 or above what the device has, and not taken|values were below 0 or above what the device has, and not taken",
+        ),
+        (
+            seen.unknown_units,
+            "value had an unknown unit, and was not taken|values had an unknown unit, and were not taken",
+        ),
         (seen.failed_reads, "read failed|reads failed"),
-        (seen.lost_rows, "sample is missing in the table: the disk did not take it|samples are missing in the table: the disk did not take them"),
+        (
+            seen.lost_rows,
+            "sample is missing in the table: the disk did not take it|samples are missing in the table: the disk did not take them",
+        ),
     ] {
         let (one, several) = what.split_once('|').unwrap_or((what, what));
         match n {

@@ -197,9 +197,9 @@ fn ending(page: &mut Page, subject: &Subject<'_>, end: &End) {
 
 fn processes(page: &mut Page, name: &str, what: &str, list: &[Process]) {
     for process in list {
-        let gtt = process.gtt_bytes.map_or_else(String::new, |bytes| {
-            format!(", GTT {} MiB", memory_text::mib(bytes))
-        });
+        let gtt = process
+            .gtt_bytes
+            .map_or_else(String::new, |bytes| format!(", GTT {} MiB", memory_text::mib(bytes)));
         page.fact(
             name,
             &format!("pid {} ({}), state {}{gtt}: {what}", process.pid, process.name, process.state),

@@ -195,7 +195,8 @@ impl Body {
     }
 
     fn memory_line(&mut self, key: &[u8], value: &[u8]) {
-        let found = PREFIXES.iter().find_map(|(prefix, measure)| Some((key.strip_prefix(*prefix)?, *measure)));
+        let found =
+            PREFIXES.iter().find_map(|(prefix, measure)| Some((key.strip_prefix(*prefix)?, *measure)));
         // `drm-total-cycles-rcs` counts time.
         if let Some((region, measure)) = found.filter(|(region, _)| !region.starts_with(b"cycles")) {
             self.set(region, measure, value);

@@ -279,7 +279,8 @@ impl Clients {
 
     /// Which keys GTT was from.
     pub fn key(&self) -> Option<String> {
-        let used: Vec<&str> = Key::ALL.into_iter().filter(|k| self.keys[*k as usize]).map(Key::name).collect();
+        let used: Vec<&str> =
+            Key::ALL.into_iter().filter(|k| self.keys[*k as usize]).map(Key::name).collect();
         (!used.is_empty()).then(|| used.join("+"))
     }
 

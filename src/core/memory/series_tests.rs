@@ -31,7 +31,11 @@ fn a_gap_lowers_neither_peak_nor_median_nor_the_last_good_sample() {
     let partial = |ns, gtt| Sample { state: State::Partial, ..known(ns, gtt) };
     let gappy = series([known(1, 100), partial(2, 30), known(3, 100), partial(4, 30), partial(5, 120)]);
     assert_eq!(gappy.median_between(0, 4), Some(100));
-    assert_eq!(gappy.peak_between(0, 9).map(|s| s.ns), Some(5), "a lower bound that is higher is still a peak");
+    assert_eq!(
+        gappy.peak_between(0, 9).map(|s| s.ns),
+        Some(5),
+        "a lower bound that is higher is still a peak"
+    );
     assert_eq!(gappy.whole().last_whole.map(|s| s.ns), Some(3));
     let mostly = series([known(1, 100), partial(2, 30), partial(3, 30)]);
     assert_eq!(mostly.median_between(0, 9), Some(30), "few whole ones say nothing of the others");

@@ -131,7 +131,13 @@ mod tests {
     fn series(rows: &[(u64, Option<u64>, Option<u64>, State)]) -> Series {
         let mut series = Series::default();
         for (ns, gtt_bytes, rss_bytes, state) in rows {
-            series.push(Sample { ns: *ns, gtt_bytes: *gtt_bytes, rss_bytes: *rss_bytes, state: *state, ..Sample::default() });
+            series.push(Sample {
+                ns: *ns,
+                gtt_bytes: *gtt_bytes,
+                rss_bytes: *rss_bytes,
+                state: *state,
+                ..Sample::default()
+            });
         }
         series
     }
@@ -149,11 +155,17 @@ mod tests {
         ]);
         let sums = Sums::of(&run, None);
         let (peak, steady, last) = (sums.peak.unwrap(), sums.steady.unwrap(), sums.last.unwrap());
-        assert_eq!((peak.gtt_bytes, peak.at_ns, peak.rss_bytes, peak.rss_at_ns), (Some(9), Some(30), Some(9), Some(40)));
+        assert_eq!(
+            (peak.gtt_bytes, peak.at_ns, peak.rss_bytes, peak.rss_at_ns),
+            (Some(9), Some(30), Some(9), Some(40))
+        );
         assert_eq!((steady.gtt_bytes, steady.at_ns, steady.rss_bytes), (Some(7), Some(40), Some(3)));
         assert_eq!((last.gtt_bytes, last.at_ns, last.rss_bytes), (Some(7), Some(50), Some(4)));
         assert_eq!((sums.samples, sums.longest_gap_ns), (7, Some(51)));
-        assert_eq!(sums.states.iter().map(|(w, n)| (w.as_str(), *n)).collect::<Vec<_>>(), [("gone", 1), ("no-client", 2), ("ok", 4)]);
+        assert_eq!(
+            sums.states.iter().map(|(w, n)| (w.as_str(), *n)).collect::<Vec<_>>(),
+            [("gone", 1), ("no-client", 2), ("ok", 4)]
+        );
         let between = Sums::of(&run, Some((15, 30)));
         assert_eq!(between.steady.unwrap().gtt_bytes, Some(5), "the lower of two middle ones");
         assert_eq!(between.peak, sums.peak);
@@ -161,7 +173,10 @@ mod tests {
 
     #[test]
     fn without_a_client_there_is_no_gtt_and_never_a_0() {
-        let sums = Sums::of(&series(&[(1, None, Some(7), State::NoClient), (2, None, Some(5), State::NoClient)]), None);
+        let sums = Sums::of(
+            &series(&[(1, None, Some(7), State::NoClient), (2, None, Some(5), State::NoClient)]),
+            None,
+        );
         for figures in [sums.peak, sums.steady, sums.last].map(Option::unwrap) {
             assert_eq!((figures.gtt_bytes, figures.gtt_total_bytes, figures.vram_bytes), (None, None, None));
             assert!(figures.rss_bytes.is_some() && figures.at_ns.is_some());
@@ -173,10 +188,18 @@ mod tests {
 
     #[test]
     fn what_misses_a_part_is_a_lower_bound() {
-        let rows = [(1, Some(5), None, State::Ok), (2, Some(8), None, State::Partial), (3, Some(4), None, State::Partial)];
+        let rows = [
+            (1, Some(5), None, State::Ok),
+            (2, Some(8), None, State::Partial),
+            (3, Some(4), None, State::Partial),
+        ];
         let sums = Sums::of(&series(&rows), None);
         assert_eq!(sums.peak.map(|f| (f.gtt_bytes, f.lower_bound)), Some((Some(8), true)));
-        assert_eq!(sums.last.map(|f| (f.gtt_bytes, f.lower_bound)), Some((Some(5), false)), "not the dip behind it");
+        assert_eq!(
+            sums.last.map(|f| (f.gtt_bytes, f.lower_bound)),
+            Some((Some(5), false)),
+            "not the dip behind it"
+        );
         assert_eq!(sums.steady.map(|f| f.lower_bound), Some(true));
     }
 }

@@ -200,7 +200,8 @@ fn time_ns(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = (number(&text[..point])?, &text[point + 1..]);
     let mut ns = 0;
     for place in 0..9 {
-        let digit = fraction.get(place).map_or(Some(0), |b| Some(b.wrapping_sub(b'0')).filter(|d| *d < 10))?;
+        let digit =
+            fraction.get(place).map_or(Some(0), |b| Some(b.wrapping_sub(b'0')).filter(|d| *d < 10))?;
         ns = ns * 10 + u64::from(digit);
     }
     let rest = fraction.get(9..).unwrap_or_default();
@@ -231,7 +232,14 @@ mod tests {
     #[test]
     fn a_row_has_nothing_where_a_value_is_unknown() {
         let mut text = header();
-        let sample = Sample { ns: 5, gtt_bytes: Some(7), clients: 1, fds: 2, state: State::Partial, ..Sample::default() };
+        let sample = Sample {
+            ns: 5,
+            gtt_bytes: Some(7),
+            clients: 1,
+            fds: 2,
+            state: State::Partial,
+            ..Sample::default()
+        };
         row(&mut text, &sample);
         let columns = "ns\tgtt_bytes\tgtt_total_bytes\tvram_bytes\trss_bytes\tdevice_gtt_used_bytes\tclients\tfds\tstate\n";
         assert_eq!(text, format!("{columns}5\t7\t\t\t\t\t1\t2\tpartial\n"));
@@ -239,7 +247,9 @@ mod tests {
 
     #[test]
     fn columns_are_known_by_name() {
-        let (reader, torn) = read(&[b"ns\tstate\tnew\tgtt_bytes\n5\tok\tx\t7\n6\tok\tx\n7\tfine\tx\t1\n# remark\n\n8\tok\tx\t\n9\tok"]);
+        let (reader, torn) = read(&[
+            b"ns\tstate\tnew\tgtt_bytes\n5\tok\tx\t7\n6\tok\tx\n7\tfine\tx\t1\n# remark\n\n8\tok\tx\t\n9\tok",
+        ]);
         let of = |ns, gtt_bytes| Sample { ns, gtt_bytes, ..Sample::default() };
         assert_eq!(all(&reader), [of(5, Some(7)), of(8, None)]);
         assert_eq!((reader.unreadable, torn, reader.is_table()), (2, true, true));
@@ -253,8 +263,14 @@ mod tests {
             (all(&reader).iter().map(|s| (s.ns, s.gtt_bytes)).collect::<Vec<_>>(), reader.unreadable)
         };
         let kib = 4_019_200 << 10;
-        assert_eq!(gtt("12.5 4019200\n12.55 0\n").0, [(12_500_000_000, Some(kib)), (12_550_000_000, Some(0))]);
-        assert_eq!(gtt("12\t4019200\r\n13\t1").0, [(12_000_000_000, Some(kib)), (13_000_000_000, Some(1_024))]);
+        assert_eq!(
+            gtt("12.5 4019200\n12.55 0\n").0,
+            [(12_500_000_000, Some(kib)), (12_550_000_000, Some(0))]
+        );
+        assert_eq!(
+            gtt("12\t4019200\r\n13\t1").0,
+            [(12_000_000_000, Some(kib)), (13_000_000_000, Some(1_024))]
+        );
         assert_eq!(gtt("512345678901234 4019200\n").0, [(512_345_678_901_234, Some(kib))]);
         let (found, unreadable) = gtt("time KiB\n1 2\n1.2.3 4\n5\n6 7 8\n9. 1\nx 1\n2 -1\n");
         assert_eq!((found, unreadable), (vec![(1_000_000_000, Some(2_048))], 7));
@@ -279,19 +295,26 @@ mod tests {
 
     fn sample() -> impl Strategy<Value = Sample> {
         let bytes = || prop::option::of(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()]);
-        (0u64..9, (bytes(), bytes(), bytes(), bytes(), bytes()), any::<u32>(), any::<u32>(), 0usize..6).prop_map(
-            |(ns, (gtt_bytes, gtt_total_bytes, vram_bytes, rss_bytes, device_gtt_used_bytes), clients, fds, state)| Sample {
-                ns,
-                gtt_bytes,
-                gtt_total_bytes,
-                vram_bytes,
-                rss_bytes,
-                device_gtt_used_bytes,
-                clients,
-                fds,
-                state: crate::core::memory::sample::STATES[state].0,
-            },
-        )
+        (0u64..9, (bytes(), bytes(), bytes(), bytes(), bytes()), any::<u32>(), any::<u32>(), 0usize..6)
+            .prop_map(
+                |(
+                    ns,
+                    (gtt_bytes, gtt_total_bytes, vram_bytes, rss_bytes, device_gtt_used_bytes),
+                    clients,
+                    fds,
+                    state,
+                )| Sample {
+                    ns,
+                    gtt_bytes,
+                    gtt_total_bytes,
+                    vram_bytes,
+                    rss_bytes,
+                    device_gtt_used_bytes,
+                    clients,
+                    fds,
+                    state: crate::core::memory::sample::STATES[state].0,
+                },
+            )
     }
 
     proptest! {

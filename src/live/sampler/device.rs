@@ -101,7 +101,8 @@ fn folder(sys: &Path, place: &str) -> Option<PathBuf> {
     if of_node.is_dir() {
         return Some(of_node);
     }
-    let mut nodes: Vec<PathBuf> = std::fs::read_dir(cards).ok()?.flatten().map(|e| e.path().join("device")).collect();
+    let mut nodes: Vec<PathBuf> =
+        std::fs::read_dir(cards).ok()?.flatten().map(|e| e.path().join("device")).collect();
     nodes.sort();
     nodes.into_iter().find(|device| {
         let leads_there = device.canonicalize().is_ok_and(|to| to.file_name() == Some(name));

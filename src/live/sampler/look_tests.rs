@@ -56,7 +56,8 @@ impl Fake {
     }
 
     fn stat(&self, path: &str, pid: i32, parent: i32, state: char, started: u64) {
-        let line = format!("{pid} (a) b (c)) {state} {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {started} 0\n");
+        let line =
+            format!("{pid} (a) b (c)) {state} {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {started} 0\n");
         self.write(path, &line);
     }
 
@@ -116,7 +117,8 @@ fn only_the_tree_is_read() {
     assert_eq!(seen(&sample), (Some(120), 2, 2, State::Ok));
     assert_eq!(sample.rss_bytes, Some(2 * 256 * host::page_size()));
     assert_eq!(sample.vram_bytes, Some(2 * MIB));
-    let mut named = Look::new(&fake.options("amdgpu"), Roots { below: Vec::new(), from: vec![11, 20] }).unwrap();
+    let mut named =
+        Look::new(&fake.options("amdgpu"), Roots { below: Vec::new(), from: vec![11, 20] }).unwrap();
     assert_eq!(seen(&named.sample(S, false)), (Some(25), 2, 2, State::Ok));
     let clients = look.seen(false).clients;
     assert_eq!(clients.iter().map(|c| c.pids.clone()).collect::<Vec<_>>(), [vec![10], vec![11]]);
@@ -184,7 +186,11 @@ fn a_descriptor_that_vanishes_spoils_nothing_else() {
         fake.fd(10, 7, NODE, &amdgpu(CARD, 10, 4));
         // Without a held file it is seen at once; a removed file that is held still reads, unlike the kernel's.
         let at_once = if budget == 0 { S + 50 * MS } else { 2 * S };
-        assert_eq!(seen(&look.sample(at_once, false)), (Some(107), 3, 3, State::Ok), "and the new one is found");
+        assert_eq!(
+            seen(&look.sample(at_once, false)),
+            (Some(107), 3, 3, State::Ok),
+            "and the new one is found"
+        );
         assert_eq!(look.common.failed_reads, 0);
         fake.end(10);
         assert_eq!(seen(&look.sample(9 * S, false)), (None, 0, 0, State::Gone));
@@ -204,7 +210,8 @@ fn a_number_that_is_used_again_is_another_client() {
     fake.write("10/fdinfo/4", &amdgpu(CARD, 70, 30));
     assert_eq!(seen(&look.sample(S + 50 * MS, false)), (Some(31), 2, 2, State::Ok));
     let clients = look.seen(false).clients;
-    let peaks: Vec<_> = clients.iter().map(|c| (c.client_id.clone().unwrap(), c.gtt_peak_bytes.unwrap() / MIB)).collect();
+    let peaks: Vec<_> =
+        clients.iter().map(|c| (c.client_id.clone().unwrap(), c.gtt_peak_bytes.unwrap() / MIB)).collect();
     assert_eq!(peaks, [("7".to_owned(), 100), ("8".to_owned(), 1), ("70".to_owned(), 30)]);
     // A file that is none of DRM took the number.
     fake.write("10/fdinfo/4", "pos:\t0\nexp_name:\tdrm\n");
@@ -260,14 +267,22 @@ fn two_devices_and_two_drivers() {
     fake.process(10, 1, 5);
     fake.fd(10, 4, NODE, &amdgpu(CARD, 7, 100));
     fake.fd(10, 5, "/dev/dri/renderD129", &amdgpu(other, 7, 20));
-    fake.fd(10, 6, "/dev/dri/renderD130", "drm-driver:\ti915\ndrm-client-id:\t7\ndrm-pdev:\t0000:00:02.0\ndrm-resident-system0:\t3 MiB\n");
+    fake.fd(
+        10,
+        6,
+        "/dev/dri/renderD130",
+        "drm-driver:\ti915\ndrm-client-id:\t7\ndrm-pdev:\t0000:00:02.0\ndrm-resident-system0:\t3 MiB\n",
+    );
     let mut look = fake.look();
     let sample = look.sample(S, false);
     assert_eq!(seen(&sample), (Some(120), 2, 2, State::Ok));
     assert_eq!(sample.device_gtt_used_bytes, Some(750 * MIB));
     let record = look.seen(false);
     assert_eq!(record.other_drivers, ["i915"]);
-    assert_eq!(record.devices.iter().map(|d| d.gtt_total_bytes.unwrap() / MIB).collect::<Vec<_>>(), [24_000, 8_000]);
+    assert_eq!(
+        record.devices.iter().map(|d| d.gtt_total_bytes.unwrap() / MIB).collect::<Vec<_>>(),
+        [24_000, 8_000]
+    );
     let roots = Roots { below: vec![1], from: Vec::new() };
     let mut any = Look::new(&fake.options("any"), roots.clone()).unwrap();
     assert_eq!(seen(&any.sample(S, false)), (Some(123), 3, 3, State::Ok));
@@ -364,7 +379,13 @@ fn the_tree_is_found_by_children_where_the_kernel_lists_them() {
 fn a_real_process_that_ends_is_gone() {
     let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     let pid = child.id().cast_signed();
-    let options = Options { interval_ns: MS, driver: "any".into(), proc: "/proc".into(), sys: "/sys".into(), pss: true };
+    let options = Options {
+        interval_ns: MS,
+        driver: "any".into(),
+        proc: "/proc".into(),
+        sys: "/sys".into(),
+        pss: true,
+    };
     let mut look = Look::new(&options, Roots { below: Vec::new(), from: vec![pid] }).unwrap();
     let sample = look.sample(S, false);
     assert!(sample.rss_bytes > Some(0) && sample.state == State::NoClient, "{sample:?}");
@@ -372,5 +393,9 @@ fn a_real_process_that_ends_is_gone() {
     child.kill().unwrap();
     child.wait().unwrap();
     let sample = look.sample(S + MS, false);
-    assert_eq!((sample.rss_bytes, sample.state), (None, State::Gone), "by its held folder, before any list is made");
+    assert_eq!(
+        (sample.rss_bytes, sample.state),
+        (None, State::Gone),
+        "by its held folder, before any list is made"
+    );
 }

@@ -160,7 +160,9 @@ impl Process {
             threads.retain(|tid| i32::try_from(*tid) != Ok(self.pid));
             let lives = |base: &String| {
                 let text = open_at(&self.folder, &format!("{base}stat")).and_then(io::read_to_string);
-                text.is_ok_and(|t| procstat::parse(t.as_bytes()).is_some_and(|s| !matches!(s.state, 'Z' | 'X')))
+                text.is_ok_and(|t| {
+                    procstat::parse(t.as_bytes()).is_some_and(|s| !matches!(s.state, 'Z' | 'X'))
+                })
             };
             self.base = threads.iter().map(|tid| format!("task/{tid}/")).find(lives).unwrap_or_default();
         }
@@ -274,7 +276,11 @@ impl Process {
         let held = &self.held[n];
         let (driver, pdev) = (common.body.driver().unwrap_or_default(), common.body.pdev());
         let limits = common.devices.limits(driver, pdev, held.node.bytes());
-        common.clients.take(&common.body, Holder { pid: self.pid, fd: held.fd, node: held.node.bytes() }, limits);
+        common.clients.take(
+            &common.body,
+            Holder { pid: self.pid, fd: held.fd, node: held.node.bytes() },
+            limits,
+        );
         self.counted += 1;
         Ok(true)
     }
@@ -307,8 +313,15 @@ impl Process {
 
     /// Its proportional memory, bytes. The kernel walks through all of its pages for that.
     pub fn pss(&self) -> Option<u64> {
-        let text = open_at(&self.folder, &format!("{}smaps_rollup", self.base)).and_then(io::read_to_string).ok()?;
-        let kib = text.lines().find_map(|l| l.strip_prefix("Pss:"))?.trim().strip_suffix("kB")?.trim().parse::<u64>();
+        let text =
+            open_at(&self.folder, &format!("{}smaps_rollup", self.base)).and_then(io::read_to_string).ok()?;
+        let kib = text
+            .lines()
+            .find_map(|l| l.strip_prefix("Pss:"))?
+            .trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse::<u64>();
         kib.ok()?.checked_mul(1 << 10)
     }
 }

@@ -20,7 +20,11 @@ pub struct Roots {
 /// The pids of a tree, each once.
 pub fn members(proc: &File, roots: &Roots) -> Vec<i32> {
     let known = |pid: &i32| open_at(proc, &format!("{pid}/task/{pid}/children")).is_ok();
-    if roots.below.iter().chain(&roots.from).any(known) { by_children(proc, roots) } else { by_parents(proc, roots) }
+    if roots.below.iter().chain(&roots.from).any(known) {
+        by_children(proc, roots)
+    } else {
+        by_parents(proc, roots)
+    }
 }
 
 fn by_children(proc: &File, roots: &Roots) -> Vec<i32> {

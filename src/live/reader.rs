@@ -7,11 +7,16 @@ use std::time::Duration;
 use crate::live::read_port::ReadPort;
 use crate::live::ring::{Ring, Slot};
 use crate::sys::clock::monotonic_ns;
+use crate::sys::fd::{self, Want};
 
 /// Bytes asked for at once: little, because a trace comes in small pieces and memory is blanked before each read …
 const SMALL: usize = 4 << 10;
 /// … and much once a read comes back full.
 const LARGE: usize = 64 << 10;
+/// After bytes came the next ones are looked out for this long before the reader falls asleep, ns. The eighteen pieces
+/// of a dispatch follow one another within it, and waking a sleeper costs the writer of each more than the write:
+/// a dispatch of 30 µs took the target 8 µs longer in place of 17. It ends as soon as nothing comes.
+const LINGER: u64 = 40_000;
 /// Pause while the ring is full.
 const FULL_PAUSE: Duration = Duration::from_micros(100);
 
@@ -28,7 +33,12 @@ pub struct Progress {
 pub fn run(ring: &Ring, from: BorrowedFd<'_>, pid: i32, progress: &Progress, done: OwnedFd) {
     let mut port = ReadPort::new(ring, pid);
     let mut room = SMALL;
+    let mut last = 0;
+    let linger = if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) { LINGER } else { 0 };
     loop {
+        if room == SMALL {
+            look_out(from, last + linger);
+        }
         let slot = reserve(ring, &mut port, room, progress);
         let got = port.read(&slot, from);
         let now = monotonic_ns();
@@ -39,10 +49,20 @@ pub fn run(ring: &Ring, from: BorrowedFd<'_>, pid: i32, progress: &Progress, don
             break;
         }
         progress.active_ns.store(now, Ordering::Release);
+        last = now;
         room = if n >= room { LARGE } else { SMALL };
     }
     progress.ended.store(true, Ordering::Release);
     drop(done);
+}
+
+/// Looks for bytes until `until` (ns) without falling asleep.
+fn look_out(from: BorrowedFd<'_>, until: u64) {
+    while monotonic_ns() < until && !fd::wait([(Some(from), Want::Read)], Some(0)).is_ok_and(|[r]| r.readable)
+    {
+        // Some looks less: each one passes through the kernel.
+        (0..20).for_each(|_| std::hint::spin_loop());
+    }
 }
 
 /// Room for a read. A full ring makes the target wait, which is counted: a byte of the log is never dropped for it.

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::replaceable::{names_in, replaceable};
 use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::core::run::{Run, SCHEMA};
+use crate::core::run::Run;
 use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log};
 use crate::report::view::View;
@@ -342,28 +343,6 @@ pub fn unless_full(error: io::Error) -> io::Result<()> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
     }
-}
-
-fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?.map(|entry| entry.map(|e| PathBuf::from(e.file_name()))).collect()
-}
-
-/// Only a run of ours may be replaced, and only one that has ended.
-fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
-    let foreign = names.iter().find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
-    if let Some(name) = foreign {
-        bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
-    }
-    let record = std::fs::read(out.join("run.json")).unwrap_or_default();
-    let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-    let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
-        bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
-    }
-    if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
-        bail!("the run in {} is still going on: choose a new folder", out.display());
-    }
-    Ok(())
 }
 
 /// The JSON report as a file holds it.

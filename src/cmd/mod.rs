@@ -10,6 +10,7 @@ pub mod manifests;
 pub mod mem;
 pub mod parse;
 pub mod provenance;
+pub mod replaceable;
 pub mod run;
 pub mod samples;
 pub mod search;

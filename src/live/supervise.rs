@@ -67,7 +67,7 @@ pub fn supervise(
     supervisor.watch(&name);
     let samples = take_samples(sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
-    conclude(supervisor, &mut run, left, samples.as_ref(), &flow.echo, keeper);
+    conclude(supervisor, &mut run, left, &samples, &flow.echo, keeper);
     Ok(())
 }
 
@@ -79,15 +79,11 @@ fn open_table(plan: &Plan) -> anyhow::Result<Option<LogFile>> {
 }
 
 /// Ends the sampling; what it saw goes into the record.
-fn take_samples(sampler: Sampler, end: &mut End) -> Option<Series> {
-    let Some(sampler::Left { series, seen, trouble }) = sampler.finish(DISK_PATIENCE) else {
-        end.notes
-            .push("the disk did not take the samples in time: they are known as far as it took them".into());
-        return None;
-    };
+fn take_samples(sampler: Sampler, end: &mut End) -> Series {
+    let sampler::Left { series, seen, trouble } = sampler.finish(DISK_PATIENCE);
     end.notes.extend(trouble);
     end.memory = Some(seen);
-    Some(series)
+    series
 }
 
 /// The target, or nothing when it could not be started; then nothing of the run stays.
@@ -215,7 +211,7 @@ fn conclude(
     mut supervisor: Supervisor<'_>,
     run: &mut Run,
     left: Option<Left>,
-    samples: Option<&Series>,
+    samples: &Series,
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
@@ -234,7 +230,7 @@ fn conclude(
         supervisor.front_gone |= supervisor.shared.front.has_ended();
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
-        let made = keeper.finished(run, Some(book.clone()), samples);
+        let made = keeper.finished(run, Some(book.clone()), Some(samples));
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

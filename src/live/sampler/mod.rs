@@ -11,9 +11,9 @@ pub mod tree;
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
+use std::time::{Duration, Instant};
 
 use crate::core::memory::seen::Seen;
 use crate::core::memory::series::Series;
@@ -25,8 +25,10 @@ use crate::sys::fd::{self, Want};
 use look::{Look, own_pid_in};
 use tree::Roots;
 
-/// How long a signal waits for the sample before it: a look takes a fraction of a millisecond.
-const BEFORE_A_SIGNAL: Duration = Duration::from_millis(10);
+/// How long a signal waits for the sample before it, when a look is under way already.
+const BEFORE_A_SIGNAL: Duration = Duration::from_millis(50);
+/// How often it is tried meanwhile.
+const TRY_AGAIN: Duration = Duration::from_micros(100);
 
 /// How a tree is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,19 +45,57 @@ pub struct Options {
     pub pss: bool,
 }
 
-/// What both sides of the thread see.
+/// What was sampled so far. Nothing that can wait for a disk is done while it is locked.
+#[derive(Debug)]
+struct State {
+    look: Look,
+    series: Series,
+    /// Rows that are not on disk yet.
+    rows: String,
+}
+
+impl State {
+    fn sample(&mut self, thorough: bool) {
+        let sample = self.look.sample(monotonic_ns(), thorough);
+        self.series.push(sample);
+        table::row(&mut self.rows, &sample);
+    }
+}
+
+/// What the thread and those who ask see.
 #[derive(Debug)]
 struct Shared {
+    state: Mutex<State>,
     bell: OwnedFd,
-    /// Samples asked for, and up to which of them they are taken.
-    asked: AtomicU64,
-    taken: Mutex<u64>,
-    more_taken: Condvar,
+    /// A sample is asked for.
+    asked: AtomicBool,
     /// What there is has to be listed anew.
     changed: AtomicBool,
     stop: AtomicBool,
-    /// The tree that the last sample saw, for whoever names what is left of it.
-    held: Mutex<Vec<(i32, Option<u64>)>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Self::lock`], for whoever cannot wait long.
+    fn lock_soon(&self) -> Option<MutexGuard<'_, State>> {
+        let until = Instant::now() + BEFORE_A_SIGNAL;
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(state)) => return Some(state.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() >= until => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_AGAIN),
+            }
+        }
+    }
+
+    fn ring(&self) {
+        // A bell that is full rings already.
+        let _ = fd::send(self.bell.as_fd(), b"!");
+    }
 }
 
 /// A way to ask for a sample now, from any thread.
@@ -65,19 +105,18 @@ pub struct Nudge(Arc<Shared>);
 impl Nudge {
     /// A sample soon: the first line of a new phase, say. Does not wait.
     pub fn now(&self) {
-        self.0.asked.fetch_add(1, Ordering::AcqRel);
-        self.ring();
+        self.0.asked.store(true, Ordering::Release);
+        self.0.ring();
     }
 
-    /// A sample before what comes next: it is taken when this returns, unless the sampler is held up for longer than
-    /// some milliseconds.
+    /// A sample before what comes next, by this thread: on a busy machine another may not get to run before a signal has
+    /// ended what there was to see.
     pub fn first(&self) {
-        self.0.changed.store(true, Ordering::Release);
-        let wanted = self.0.asked.fetch_add(1, Ordering::AcqRel) + 1;
-        self.ring();
-        let taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whether it came in time is no question: the signal does not wait any longer.
-        let _ = self.0.more_taken.wait_timeout_while(taken, BEFORE_A_SIGNAL, |taken| *taken < wanted);
+        if let Some(mut state) = self.0.lock_soon() {
+            state.sample(true);
+        }
+        // For the row.
+        self.0.ring();
     }
 
     /// The tree has other processes: they are looked for at the next sample.
@@ -87,13 +126,7 @@ impl Nudge {
 
     /// GTT of the clients that a process held in the last sample, bytes.
     pub fn held_by(&self, pid: i32) -> Option<u64> {
-        let held = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.iter().find(|(of, _)| *of == pid).and_then(|(_, bytes)| *bytes)
-    }
-
-    fn ring(&self) {
-        // A bell that is full rings already.
-        let _ = fd::send(self.0.bell.as_fd(), b"!");
+        self.0.lock_soon()?.look.held_by(pid)
     }
 }
 
@@ -112,7 +145,7 @@ pub struct Left {
 #[derive(Debug)]
 pub struct Sampler {
     shared: Arc<Shared>,
-    left: mpsc::Receiver<Left>,
+    done: mpsc::Receiver<Option<LogFile>>,
 }
 
 impl Sampler {
@@ -123,31 +156,24 @@ impl Sampler {
     pub fn start(options: &Options, target: i32, table: Option<LogFile>) -> anyhow::Result<Sampler> {
         let look = Look::new(options, roots(options, target))?;
         let (bell, heard) = fd::message_pair()?;
+        let mut state = State { look, series: Series::default(), rows: String::new() };
+        // A target that ends at once has one sample, too.
+        state.sample(true);
         let shared = Arc::new(Shared {
+            state: Mutex::new(state),
             bell,
-            asked: AtomicU64::new(0),
-            taken: Mutex::new(0),
-            more_taken: Condvar::new(),
+            asked: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
-            held: Mutex::new(Vec::new()),
         });
-        let (give, left) = mpsc::channel();
-        let thread = Thread {
-            look,
-            table,
-            heard,
-            interval_ns: options.interval_ns,
-            shared: Arc::clone(&shared),
-            series: Series::default(),
-            row: String::new(),
-            lost_rows: 0,
-        };
+        let (give, done) = mpsc::channel();
+        let interval_ns = options.interval_ns;
+        let thread = Thread { table, heard, interval_ns, shared: Arc::clone(&shared), rows: String::new() };
         std::thread::Builder::new().name("sampler".into()).spawn(move || {
             // A receiver that is gone has given up waiting.
             let _ = give.send(thread.run());
         })?;
-        Ok(Sampler { shared, left })
+        Ok(Sampler { shared, done })
     }
 
     /// A way to ask for samples.
@@ -155,11 +181,25 @@ impl Sampler {
         Nudge(Arc::clone(&self.shared))
     }
 
-    /// Ends it; `None` when a disk holds it up for `patience`.
-    pub fn finish(self, patience: Duration) -> Option<Left> {
+    /// Ends it. A disk that holds it up for `patience` loses rows of the table, and no sample.
+    pub fn finish(self, patience: Duration) -> Left {
         self.shared.stop.store(true, Ordering::Release);
-        self.nudge().ring();
-        self.left.recv_timeout(patience).ok()
+        self.shared.ring();
+        let table = self.done.recv_timeout(patience);
+        let mut state = self.shared.lock();
+        let mut seen = state.look.seen(false);
+        let trouble = match table {
+            Ok(Some(mut table)) => {
+                seen.lost_rows = table.lost().lines;
+                table.take_trouble()
+            }
+            Ok(None) => None,
+            Err(_) => {
+                seen.lost_rows = state.rows.lines().count() as u64;
+                Some("the disk did not take the rest of the samples in time".to_owned())
+            }
+        };
+        Left { series: std::mem::take(&mut state.series), seen, trouble }
     }
 }
 
@@ -176,31 +216,29 @@ fn roots(options: &Options, target: i32) -> Roots {
 
 /// What the thread works with.
 struct Thread {
-    look: Look,
     table: Option<LogFile>,
     heard: OwnedFd,
     interval_ns: u64,
     shared: Arc<Shared>,
-    series: Series,
-    row: String,
-    lost_rows: u64,
+    rows: String,
 }
 
 impl Thread {
-    fn run(mut self) -> Left {
-        let (mut next, mut answered) = (monotonic_ns(), 0);
+    fn run(mut self) -> Option<LogFile> {
+        let mut next = monotonic_ns() + self.interval_ns;
         loop {
-            // Read before the look: whoever asks during it gets another one.
-            let asked = self.shared.asked.load(Ordering::Acquire);
-            if self.shared.stop.load(Ordering::Acquire) {
-                return self.finish();
-            }
+            let last_round = self.shared.stop.load(Ordering::Acquire);
             let now = monotonic_ns();
-            if now >= next || asked != answered {
-                self.sample(now);
-                answered = asked;
-                *self.shared.taken.lock().unwrap_or_else(PoisonError::into_inner) = asked;
-                self.shared.more_taken.notify_all();
+            let asked = self.shared.asked.swap(false, Ordering::AcqRel);
+            let mut state = self.shared.lock();
+            if !last_round && (now >= next || asked) {
+                state.sample(self.shared.changed.swap(false, Ordering::AcqRel));
+            }
+            std::mem::swap(&mut self.rows, &mut state.rows);
+            drop(state);
+            self.write();
+            if last_round {
+                return self.table;
             }
             if next <= now {
                 // Those that were missed are not made up for.
@@ -210,6 +248,13 @@ impl Thread {
         }
     }
 
+    fn write(&mut self) {
+        if let Some(table) = self.table.as_mut().filter(|_| !self.rows.is_empty()) {
+            table.append(self.rows.as_bytes());
+        }
+        self.rows.clear();
+    }
+
     fn wait(&self, until: u64) {
         let pause = until.saturating_sub(monotonic_ns());
         let ready = fd::wait([(Some(self.heard.as_fd()), Want::Read)], Some(pause));
@@ -217,30 +262,5 @@ impl Thread {
             let mut message = [0; 1];
             while fd::receive(self.heard.as_fd(), &mut message).is_ok_and(|n| n > 0) {}
         }
-    }
-
-    fn sample(&mut self, now: u64) {
-        let thorough = self.shared.changed.swap(false, Ordering::AcqRel);
-        let sample = self.look.sample(now, thorough);
-        let found = self.look.found();
-        let mut held = self.shared.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.clear();
-        held.extend(found.iter().map(|p| (p.pid, self.look.held_by(p.pid))));
-        drop(held);
-        self.series.push(sample);
-        if let Some(file) = &mut self.table {
-            self.row.clear();
-            table::row(&mut self.row, &sample);
-            let before = file.lost().lines;
-            file.append(self.row.as_bytes());
-            self.lost_rows += file.lost().lines - before;
-        }
-    }
-
-    fn finish(self) -> Left {
-        let mut seen = self.look.seen(false);
-        seen.lost_rows = self.lost_rows;
-        let trouble = self.table.and_then(|mut file| file.take_trouble());
-        Left { series: self.series, seen, trouble }
     }
 }

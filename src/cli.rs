@@ -1,5 +1,7 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
+pub mod split;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,7 +17,8 @@ line end ('no-newline'), and how the run ended ('end').";
 
 const EXIT_STATUS: &str = "\
 Exit status: the target's own; or we die of the signal that the target died of; 124 the timeout ended it; \
-125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace.";
+125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace; \
+121 the target exited with 0 and --strict found the report failed.";
 
 const TICKET: &str = "\
 Inside a GPU ticket that kills when its time is over:\n  \
@@ -65,7 +68,7 @@ pub enum Command {
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
-         Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
+         Exit status: 0 done, 1 nothing to report or --strict failed, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
     /// The kernel catalogue: id to family and name, and back.
@@ -176,6 +179,12 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// The split.
+    #[command(flatten)]
+    pub split: split::SplitArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
     /// Keep the run in this folder: run.json trace.log report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
@@ -240,6 +249,9 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
 }
 
 /// The options of `kernels`.

@@ -13,8 +13,9 @@ use crate::core::book::Book;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
+use crate::core::split::Split;
 use crate::core::{signals, trace};
-use crate::live::plan::{Finished, Keeper, Log};
+use crate::live::plan::{Finished, Keeper, Log, status};
 use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
@@ -44,6 +45,8 @@ pub struct Places {
     pub manifests: Vec<PathBuf>,
     /// How tables are shown.
     pub view: View,
+    /// A report that fails makes our status another one.
+    pub strict: bool,
 }
 
 impl Places {
@@ -213,7 +216,14 @@ impl Kept {
     fn reread(&self) -> Option<Book> {
         // Reading from a pipe would take its reader's lines, and a device may have no end.
         let path = self.places.log.as_ref().filter(|path| path.is_file())?;
-        crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
+        crate::cmd::parse::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
+    }
+
+    /// Our status, when the target exited with 0 and the report of its memory fails.
+    fn verdict(&self, run: &Run, book: Option<&Book>) -> Option<i32> {
+        let fine = run.end.as_ref().is_some_and(|end| end.status == 0);
+        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, None, run));
+        split.filter(Split::fails).map(|_| status::REPORT_FAILED)
     }
 
     /// Writes to where the user said.
@@ -246,11 +256,23 @@ impl Keeper for Kept {
         let source = Source { made: "live".to_owned(), ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
-        let subject =
-            Subject { run, book: book.as_ref(), source: &source, names: &names, naming: &naming, view };
+        let mut finished = Finished::default();
+        let status = self.verdict(run, book.as_ref());
+        if let (Some(status), Some(end)) = (status, &mut run.end) {
+            end.status = status;
+            finished.status = Some(status);
+        }
+        let subject = Subject {
+            run,
+            book: book.as_ref(),
+            memory: None,
+            source: &source,
+            names: &names,
+            naming: &naming,
+            view,
+        };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
-        let mut finished = Finished::default();
         let mut note = |what: &Path, result: io::Result<()>| {
             if let Err(error) = result {
                 finished.troubles.push(format!("cannot write {}: {error}", what.display()));

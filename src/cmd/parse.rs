@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
 use crate::cli::ParseArgs;
@@ -17,10 +18,14 @@ use crate::core::lines::Assembler;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
+use crate::core::split::Split;
 use crate::core::trace::{Item, NO_NEWLINE, Reader};
 use crate::report::view::View;
 use crate::report::{Source, Subject, tables, text};
 use crate::sys::fd;
+
+/// The field of the record that says how lines of the host-weight trace are known.
+const PATTERN: &str = "packed_pattern";
 
 /// What a kept trace holds.
 #[derive(Debug, Default)]
@@ -35,12 +40,16 @@ pub struct Kept {
     pub unstamped: u64,
 }
 
-/// Reads a kept trace to its end, in bounded memory.
+/// Reads a kept trace to its end, in bounded memory. `pattern` is the user's for the host-weight trace, in place of the
+/// one that the run was made with.
 ///
 /// # Errors
 /// The file's.
-pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
+pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Kept> {
     let mut out = Kept::default();
+    if let Some(pattern) = pattern {
+        out.book.weights.set_pattern(pattern.clone());
+    }
     let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
     let mut piece = vec![0; 1 << 20];
     loop {
@@ -55,6 +64,10 @@ pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
             Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line, |_, _| {})),
             Item::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
             Item::Note(key, value) => {
+                if key == PATTERN && pattern.is_none() {
+                    let text = value.as_str().map(str::to_owned);
+                    book.read_as(&Run { packed_pattern: text, ..Run::default() });
+                }
                 fields.insert(key, value);
             }
         });
@@ -72,12 +85,15 @@ struct Found {
     running: bool,
 }
 
-/// The command. Yields the exit status: 0 done, 1 nothing to report.
+/// The command. Yields the exit status: 0 done, 1 nothing to report or `--strict` failed.
 ///
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
-    let found = find(&args.path)?;
+    let mut found = find(&args.path, args.reading.packed_pattern.as_ref())?;
+    if let Some(percent) = args.reading.max_unattributed {
+        found.run.max_unattributed_percent = Some(percent);
+    }
     let made =
         if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
     let source =
@@ -85,7 +101,15 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(&args.tables.manifests, program);
     let (view, book) = (view(&args.tables), Some(&found.read.book));
-    let subject = Subject { run: &found.run, book, source: &source, names: &names, naming: &naming, view };
+    let subject = Subject {
+        run: &found.run,
+        book,
+        memory: None,
+        source: &source,
+        names: &names,
+        naming: &naming,
+        view,
+    };
     let profile = &found.read.book.profile;
     let files = [
         (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
@@ -114,26 +138,34 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
             "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
         );
     }
-    // Asked for a profile, or given a bare trace, and there is none: the report says why.
-    let asked = found.run.profile || found.run.tool.name.is_empty();
-    Ok(i32::from(nothing || asked && subject.no_dispatch()))
+    let split = subject.split();
+    // Asked for a profile, or given a bare trace, and there is none: the report says why. So it is with the split.
+    let asked = found.run.profile || subject.expects_dispatches();
+    let no_split = found.run.split && split.as_ref().is_none_or(Split::is_empty);
+    let failed = args.reading.strict && split.as_ref().is_none_or(Split::fails);
+    if let Some(finding) = split.iter().flat_map(|s| &s.findings).find(|f| failed && f.fails) {
+        crate::cmd::complain(&format!("--strict: {}", finding.text));
+    } else if failed {
+        crate::cmd::complain("--strict: nothing in it tells of memory");
+    }
+    Ok(i32::from(nothing || asked && subject.no_dispatch() || no_split || failed))
 }
 
-fn find(path: &Path) -> anyhow::Result<Found> {
+fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     if is_dash(path) {
-        let read = read_trace(&mut io::stdin().lock()).context("cannot read standard input")?;
+        let read = read_trace(&mut io::stdin().lock(), pattern).context("cannot read standard input")?;
         return from_trace(read, false).context("standard input");
     }
     let meta = path
         .metadata()
         .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
-    if meta.is_dir() { from_folder(path) } else { from_file(path) }
+    if meta.is_dir() { from_folder(path, pattern) } else { from_file(path, pattern) }
         .with_context(|| path.display().to_string())
 }
 
-fn from_file(path: &Path) -> anyhow::Result<Found> {
+fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let mut file = File::open(path)?;
-    let read = read_trace(&mut file)?;
+    let read = read_trace(&mut file, pattern)?;
     // Asked after reading: a run that ended meanwhile has its end in what comes next time.
     let running = fd::is_locked(file.as_fd());
     from_trace(read, running)
@@ -153,7 +185,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     Ok(Found { run, read, running })
 }
 
-fn from_folder(folder: &Path) -> anyhow::Result<Found> {
+fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let record = match std::fs::read(folder.join("run.json")) {
         Ok(text) => Some(serde_json::from_slice(&text).context("run.json is not JSON")?),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -163,7 +195,8 @@ fn from_folder(folder: &Path) -> anyhow::Result<Found> {
     if record.is_none() && !trace.exists() {
         return Err(anyhow!("no run.json and no trace.log in it: not the folder of a run"));
     }
-    let mut found = if trace.exists() { from_file(&trace)? } else { from_trace(Kept::default(), false)? };
+    let mut found =
+        if trace.exists() { from_file(&trace, pattern)? } else { from_trace(Kept::default(), false)? };
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }

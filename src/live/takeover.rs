@@ -47,7 +47,8 @@ pub fn finish(
         Some(LogFile::resume(file, log.path.display().to_string(), offset))
     });
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-    let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+    let mut consumer =
+        Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
     drain_ring(&mut consumer);
     drain_pipe(&mut consumer, ours);
     let Left { book, mut log } = consumer.finish();

@@ -5,13 +5,17 @@ pub mod json;
 pub mod kernels;
 pub mod profile_json;
 pub mod profile_text;
+pub mod split_json;
+pub mod split_text;
 pub mod tables;
 pub mod text;
 pub mod view;
 
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
+use crate::core::split::Split;
 use view::View;
 
 /// What a report is about.
@@ -21,6 +25,8 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// The sums of the lines; absent when they were lost.
     pub book: Option<&'a Book>,
+    /// The samples of its memory, when any were taken.
+    pub memory: Option<&'a Series>,
     /// How the facts came here.
     pub source: &'a Source,
     /// The kernels' names.
@@ -80,6 +86,23 @@ impl Subject<'_> {
     pub fn about_dispatches(&self) -> bool {
         let traced = self.book.is_some_and(|b| b.tally.trace_lines + b.tally.broken > 0);
         self.run.profile || traced || self.run.tool.name.is_empty()
+    }
+
+    /// A trace of another tool that has dispatches or nothing else to report.
+    pub fn expects_dispatches(&self) -> bool {
+        let traced = self.book.is_some_and(|b| b.tally.trace_lines + b.tally.broken > 0);
+        self.run.tool.name.is_empty() && (traced || !self.about_memory())
+    }
+
+    /// The split of its memory: of every run whose lines or samples tell of memory, or that was asked for it.
+    pub fn split(&self) -> Option<Split> {
+        let split = Split::of(self.book?, self.memory, self.run);
+        (self.run.split || !split.is_empty()).then_some(split)
+    }
+
+    /// Whether the text tells of memory: asked for, or the trace of another tool that has it.
+    pub fn about_memory(&self) -> bool {
+        self.run.split || self.run.tool.name.is_empty() && self.split().is_some()
     }
 
     /// Not one dispatch was seen.

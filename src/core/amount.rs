@@ -91,7 +91,7 @@ mod tests {
     fn amounts_are_exact() {
         assert_eq!(mebibytes(b"  2375.91 MiB\n"), Some((2_491_322_204, &b"\n"[..])));
         assert_eq!(mebibytes(b"0.00 MiB"), Some((0, &b""[..])));
-        assert_eq!(mebibytes(b"13.2637 MiB,"), Some((13_907_998, &b","[..])));
+        assert_eq!(mebibytes(b"13.2637 MiB,"), Some((13_907_997, &b","[..])));
         assert_eq!(mebibytes(b"12 GiB"), None);
         assert_eq!(mebibytes(b". MiB"), None);
     }

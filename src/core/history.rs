@@ -75,7 +75,7 @@ mod tests {
         assert_eq!((history.at(20), history.at(99)), (Some(&2), Some(&3)));
         assert_eq!(history.within(15, 25).collect::<Vec<_>>(), [&1, &5, &2]);
         assert_eq!(history.within(0, 9).count(), 0);
-        assert_eq!(history.within(40, 30).count(), 0);
+        assert_eq!(history.within(40, 41).collect::<Vec<_>>(), [&3]);
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub struct Phases {
     decodes: u32,
     /// The warm-up has a line of its own.
     told: bool,
+    /// A line told that something runs since the context was made.
+    ran: bool,
     /// Changes that found no room.
     pub dropped: u64,
 }
@@ -133,16 +135,19 @@ impl Phases {
             // In a fit it is a trial's, until its own word says otherwise.
             Word::Loading if self.now() != Some(Phase::Fit) => self.enter(Phase::Load),
             Word::Context if !self.trial => {
-                (self.decodes, self.told) = (0, false);
+                (self.decodes, self.told, self.ran) = (0, false, false);
                 self.enter(Phase::Context);
             }
             Word::Reserved | Word::Nodes(_) if self.now() == Some(Phase::Context) => self.enter(Phase::Run),
             Word::WarmUp => {
                 self.told = true;
-                self.enter(Phase::WarmUp);
+                self.warm_up();
             }
             Word::Threads => self.decode(),
-            Word::Running => self.enter(Phase::Run),
+            Word::Running => {
+                self.ran = true;
+                self.enter(Phase::Run);
+            }
             Word::TearDown => {
                 self.only_one_decode();
                 self.enter(Phase::TearDown);
@@ -157,10 +162,24 @@ impl Phases {
     fn decode(&mut self) {
         self.decodes = self.decodes.saturating_add(1);
         match self.now() {
-            Some(Phase::Run) if self.decodes == 1 && !self.told => self.enter(Phase::WarmUp),
+            Some(Phase::Run) if self.decodes == 1 && !self.told => self.warm_up(),
             Some(Phase::WarmUp) if self.decodes > 1 => self.enter(Phase::Run),
             _ => {}
         }
+    }
+
+    /// What lies between a context's last line and its warm-up is of the context.
+    fn warm_up(&mut self) {
+        if let [.., Span { phase: Phase::Context, .. }, Span { phase: Phase::Run, until: None, .. }] =
+            self.spans.as_slice()
+            && !self.ran
+        {
+            self.spans.pop();
+            if let Some(context) = self.spans.last_mut() {
+                context.until = None;
+            }
+        }
+        self.enter(Phase::WarmUp);
     }
 
     /// One decode alone was no warm-up but the run.

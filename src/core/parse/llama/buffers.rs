@@ -78,6 +78,9 @@ fn named<'a>(function: &[u8], what: &'a [u8]) -> Option<(Kind, &'a [u8])> {
         (b" output", Kind::Output),
         (b" LoRA", Kind::Lora),
     ] {
+        if what == word.trim_ascii() {
+            return None;
+        }
         if let Some(name) = what.strip_suffix(word).filter(|_| !function.is_empty()) {
             return some_name(name).map(|name| (kind, name));
         }
@@ -107,7 +110,8 @@ fn last_word<'a>(what: &'a [u8], amounts: &[u8]) -> Option<Word<'a>> {
 /// `load_hparams: model size: 595.49 MiB`, a projector's weights; other tools' `model size` is of a file.
 pub fn projector(text: &[u8], at: usize) -> Option<Word<'_>> {
     let before = text[..at].trim_ascii_end().strip_suffix(b":")?;
-    if ![&b"load_hparams"[..], b"clip_model_load"].contains(&function(before)) {
+    // A colour's code may stand right before the name.
+    if ![&b"load_hparams"[..], b"clip_model_load"].iter().any(|name| function(before).ends_with(name)) {
         return None;
     }
     let (bytes, _) = mebibytes(&text[at + b"model size:".len()..])?;

@@ -142,11 +142,12 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     // Asked for a profile, or given a bare trace, and there is none: the report says why. So it is with the split.
     let asked = found.run.profile || subject.expects_dispatches();
     let no_split = found.run.split && split.as_ref().is_none_or(Split::is_empty);
-    let failed = args.reading.strict && split.as_ref().is_none_or(Split::fails);
-    if let Some(finding) = split.iter().flat_map(|s| &s.findings).find(|f| failed && f.fails) {
-        crate::cmd::complain(&format!("--strict: {}", finding.text));
-    } else if failed {
-        crate::cmd::complain("--strict: nothing in it tells of memory");
+    let failed = args.reading.strict && split.as_ref().is_none_or(|s| s.fails() || s.unjudged.is_some());
+    if failed {
+        let finding = split.iter().flat_map(|s| &s.findings).find(|f| f.fails).map(|f| f.text.clone());
+        let unjudged = split.as_ref().and_then(|s| s.unjudged.clone());
+        let why = finding.or(unjudged).unwrap_or_else(|| "nothing in it tells of memory".to_owned());
+        crate::cmd::complain(&format!("--strict: {why}"));
     }
     Ok(i32::from(nothing || asked && subject.no_dispatch() || no_split || failed))
 }

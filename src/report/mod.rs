@@ -100,9 +100,10 @@ impl Subject<'_> {
         (self.run.split || !split.is_empty()).then_some(split)
     }
 
-    /// Whether the text tells of memory: asked for, or the trace of another tool that has it.
+    /// Whether the text tells of memory: asked for, in the trace of another tool, or so that `--strict` fails by it.
     pub fn about_memory(&self) -> bool {
-        self.run.split || self.run.tool.name.is_empty() && self.split().is_some()
+        let bare = self.run.tool.name.is_empty();
+        self.run.split || self.split().is_some_and(|split| bare || split.fails())
     }
 
     /// Not one dispatch was seen.

@@ -122,7 +122,7 @@ fn of_two_contexts_the_one_with_the_nodes_or_the_names_reserves_again() {
 
 #[test]
 fn an_end_is_an_echo_and_puts_the_size_right() {
-    let ctx = context(8, 4, 1).replace("4.00 MiB", "4.00 MiB");
+    let ctx = context(8, 4, 1);
     let is = "~llama_context: HRX0 compute buffer size is   4.0020 MiB, matches expectation of   4.0020 MiB";
     let book = book(&[&model("HRX0", 100), &ctx, is]);
     let exact = (112 << 20) + 2_097;

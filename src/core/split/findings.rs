@@ -25,7 +25,8 @@ pub fn all(split: &Split, book: &Book, series: Option<&Series>, run: &Run) -> Ve
     };
     add(true, negative(split, series));
     add(true, too_much(split, run));
-    add(true, run.split.then(|| not_judged(split, run)).flatten());
+    // Of a run that was not asked for a split it is no loss.
+    add(true, split.unjudged.clone().filter(|_| run.split));
     add(false, (!split.loaded).then(|| blind::why(run, &book.tally)));
     for row in &split.second {
         for (cell, pair) in row.cells().into_iter().filter(|(_, pair)| !pair.agree) {
@@ -98,7 +99,7 @@ fn too_much(split: &Split, run: &Run) -> Option<String> {
 }
 
 /// Whether too much is unattributed cannot be told. It can when even all of an unknown row would not be too much.
-fn not_judged(split: &Split, run: &Run) -> Option<String> {
+pub fn not_judged(split: &Split, run: &Run) -> Option<String> {
     let why = split.unattributed_why.as_ref()?;
     let bounded = split.peak.process.filter(|whole| split.loaded && *whole > 0).is_some_and(|whole| {
         let most = whole.saturating_sub(split.peak.rows) as f64 / whole as f64;

@@ -134,6 +134,8 @@ pub struct Split {
     pub phases: Vec<phases::Row>,
     /// llama.cpp's own table beside its lines.
     pub second: Vec<second::Row>,
+    /// Why it cannot be told whether too much is unattributed.
+    pub unjudged: Option<String>,
     /// What a reader must know, the failing ones first.
     pub findings: Vec<Finding>,
     /// The log tells of a model's buffers.
@@ -160,6 +162,7 @@ impl Split {
         split.bounds = packed::bounds(book, series, &split);
         split.phases = phases::rows(&book.phases, series);
         split.second = book.holding.table.as_ref().map(second::rows).unwrap_or_default();
+        split.unjudged = findings::not_judged(&split, run);
         split.findings = findings::all(&split, book, series, run);
         split
     }

@@ -129,7 +129,7 @@ const MARKS: [(&str, Read); 29] = [
     (" | new prompt, ", |_, _| Some(Word::Running)),
     ("calculating perplexity over", |_, _| Some(Word::Running)),
     ("load time = ", marks::perf),
-    ("llama_server: model loaded", |_, _| Some(Word::Running)),
+    (": model loaded", |_, _| Some(Word::Running)),
     ("cleaning up before exit", |_, _| Some(Word::Closing)),
     (" sleeping state", marks::sleep),
     ("no implementations specified for speculative", |_, _| Some(Word::DraftDropped)),

@@ -1,6 +1,6 @@
 //! Real llama.cpp behind the prefix: it prints, computes and ends as it does alone, and the log has all of it.
 //!
-//! `tests/llama/README.md` says what the targets are. They stand in `target/llama`, or where `HRX_WRAP_LLAMA` says.
+//! `tests/llama/README.md` says what the targets are; `tests/common/llama_cpp.rs` where they stand.
 
 #![allow(
     clippy::expect_used,
@@ -14,9 +14,7 @@ mod common;
 use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::LazyLock;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::llama_cpp::{driver, llama, model, tool};
@@ -24,7 +22,6 @@ use common::terminal::Terminal;
 use common::{BIN, Dir, Done, PATIENCE, Running, Wrap, fact, marked, through, traced, wait_until, wrap};
 use serde_json::Value;
 
-const TOP: &str = env!("CARGO_MANIFEST_DIR");
 const INT: i32 = 2;
 const TERM: i32 = 15;
 

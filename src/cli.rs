@@ -22,7 +22,7 @@ Exit status: the target's own; or we die of the signal that the target died of; 
 
 const TICKET: &str = "\
 Inside a GPU ticket that kills when its time is over:\n  \
-gpu-hold -l LANE -t 15 -- hrx-wrap -p -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
+gpu-hold -l LANE -t 15 -- hrx-wrap -p -s -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
 What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
 
 const KERNELS: &str = "\

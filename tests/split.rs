@@ -13,6 +13,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{BIN, Dir, demo, words, wrap};
+use hrx_wrap::core::book::Book;
+use hrx_wrap::core::lines::Line;
+use hrx_wrap::core::memory::sample::Sample;
+use hrx_wrap::core::memory::series::Series;
+use hrx_wrap::core::run::Run;
+use hrx_wrap::core::split::Split;
+use hrx_wrap::report::split_text;
 use serde_json::{Value, json};
 
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/llama-logs");
@@ -216,6 +223,82 @@ fn the_text_of_a_capture_is_the_golden_one() {
         std::fs::read_to_string(path).unwrap_or_default(),
         "UPDATE=1 cargo test --test split"
     );
+}
+
+/// A log and samples (ms, KiB) as the two recorded runs left them.
+fn recorded(lines: &[(u64, &str)], samples: &[(u64, u64)]) -> String {
+    let mut book = Book::default();
+    for (ms, text) in lines {
+        for text in text.lines() {
+            let ns = ms * 1_000_000;
+            let line = Line { ns, bytes: text.as_bytes(), first: true, last: true, terminated: true };
+            book.take(&line, |_, _| {});
+        }
+    }
+    book.finish();
+    let mut series = Series::default();
+    for (ms, kib) in samples {
+        series.push(Sample { ns: ms * 1_000_000, gtt_bytes: Some(kib * 1024), ..Sample::default() });
+    }
+    let run = Run { split: true, ..Run::default() };
+    split_text::split(&Split::of(&book, Some(&series), &run), 0)
+}
+
+#[test]
+fn the_tables_of_the_recorded_runs_are_the_golden_ones() {
+    const LOAD: (u64, &str) = (100, "llama_model_loader: loaded meta data with 20 key-value pairs");
+    const CONTEXT: (u64, &str) = (500, "llama_context: constructing llama_context");
+    const RESERVED: (u64, &str) = (530, "sched_reserve: reserve took 24.31 ms, sched copies = 1");
+    const THREADS: &str = "set_n_threads: n_threads = 4, n_threads_batch = 4";
+    const PERF: (u64, &str) = (5_000, "llama_perf_context_print:        load time =     812.40 ms");
+    let four = recorded(
+        &[
+            LOAD,
+            (400, "load_tensors:   CPU_Mapped model buffer size =   304.28 MiB"),
+            (400, "load_tensors:         HRX0 model buffer size =  2375.91 MiB"),
+            CONTEXT,
+            (510, "llama_context:  HRX0_HOST  output buffer size =     0.58 MiB"),
+            (510, "llama_kv_cache:       HRX0 KV buffer size =    36.00 MiB"),
+            (520, "sched_reserve:       HRX0 compute buffer size =    43.20 MiB"),
+            RESERVED,
+            (540, THREADS),
+            (600, "HRX host weight cache: resident=304.3 MiB weights=1"),
+            (700, "HRX host weight cache: resident=795.8 MiB weights=38"),
+            (800, THREADS),
+            (4_000, "HRX host weight cache: evicted blk.35.ffn_down.weight resident=512.0 MiB weights=16"),
+            PERF,
+        ],
+        &[
+            (50, 2_048),
+            (450, 2_480_000),
+            (750, 4_019_200),
+            (2_000, 4_000_000),
+            (4_500, 3_700_000),
+            (5_050, 90_000),
+        ],
+    );
+    let twenty_seven = recorded(
+        &[
+            LOAD,
+            (400, "load_tensors:         HRX0 model buffer size = 15718.50 MiB"),
+            CONTEXT,
+            (510, "llama_kv_cache:       HRX0 KV buffer size =    16.00 MiB"),
+            (510, "llama_memory_recurrent:       HRX0 RS buffer size =   149.60 MiB"),
+            (520, "sched_reserve:       HRX0 compute buffer size =    72.10 MiB"),
+            RESERVED,
+            (540, THREADS),
+            (700, "HRX host weight cache: resident=2631.3 MiB weights=66"),
+            (800, THREADS),
+            PERF,
+        ],
+        &[(50, 2_048), (450, 16_100_000), (2_000, 20_988_928), (4_500, 20_988_928), (5_050, 90_000)],
+    );
+    let now = format!("4B{four}\n27B{twenty_seven}");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/split-recorded.golden.txt");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &now).unwrap();
+    }
+    assert_eq!(now, std::fs::read_to_string(path).unwrap_or_default(), "UPDATE=1 cargo test --test split");
 }
 
 #[test]

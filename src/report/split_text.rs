@@ -135,6 +135,11 @@ fn reasons(out: &mut String, split: &Split, start_ns: u64) {
     } else {
         let _ = writeln!(out, "  without samples the peak column is the most that the log holds at once");
     }
+    if split.last.process.is_some()
+        && split.rows.iter().any(|row| row.bytes.is_some() && row.final_bytes.is_none())
+    {
+        let _ = writeln!(out, "  the final rows are unknown: what a tear-down frees is not in the log");
+    }
     if let Some(why) = &split.process_why {
         let _ = writeln!(out, "  process unknown: {why}");
     }

@@ -1,6 +1,7 @@
 //! `hrx-wrap self-test`: checks this installed program on this machine, without a device.
 
 mod profile;
+mod split;
 
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
@@ -23,7 +24,7 @@ use crate::sys::fd;
 /// A check of the installed program.
 type Check = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     ("ring: wraps around, takes over", ring),
     ("lines: split and stamped", splitter),
     ("kernel ids: published vectors and the built-in catalogue", profile::ids),
@@ -31,6 +32,7 @@ const CHECKS: [Check; 10] = [
     ("profile: an open dispatch is named and in no total", profile::open),
     ("profile: lines written into each other are joined", profile::rejoin),
     ("profile: nothing gives no table", profile::empty),
+    ("split: the recorded 4B run", split::recorded),
     ("clock: CLOCK_MONOTONIC goes on", clock),
     ("spawn and reap: exit status and signal come back", spawn_and_reap),
     ("killed front: the tree ends, the log is whole, the report is partial", killed_front),

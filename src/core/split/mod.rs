@@ -88,7 +88,7 @@ pub struct Row {
     pub bytes: Option<u64>,
     /// Bytes in the steady state, at the end of it.
     pub steady_bytes: Option<u64>,
-    /// Bytes at the last sample.
+    /// Bytes at the last sample, when that is before the tear-down: what a tear-down frees the log does not tell.
     pub final_bytes: Option<u64>,
     /// How many weights were packed.
     pub count: Option<u64>,
@@ -234,7 +234,8 @@ impl Moments {
             steady: series.zip(span).and_then(|(s, (from, until))| s.median_between(from, until)),
             steady_end: span.map(|(_, until)| until),
             last,
-            last_ns: if series.is_some() { last.and_then(|(ns, _)| ns) } else { Some(u64::MAX) },
+            // What a tear-down frees is not in the log.
+            last_ns: last.and_then(|(ns, _)| ns).filter(|ns| span.is_none_or(|(_, until)| *ns < until)),
         }
     }
 

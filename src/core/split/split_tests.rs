@@ -123,7 +123,7 @@ fn the_recorded_4b_run_comes_out_exactly() {
         .map(|row| (row.buffer.as_deref().unwrap(), row.bytes.unwrap() * 100 / MIB))
         .collect();
     assert_eq!(host, [("CPU_Mapped", 30_427), ("HRX0_HOST", 57)], "shown apart, in no sum");
-    assert_eq!(split.packed().unwrap().final_bytes, Some(512 * MIB), "behind the eviction");
+    assert_eq!(split.packed().unwrap().steady_bytes, Some(512 * MIB), "behind the eviction");
 }
 
 #[test]
@@ -147,6 +147,12 @@ fn peak_steady_and_final_stand_beside_each_other() {
     assert_eq!((split.peak.at_ns, split.last.at_ns), (Some(600 * MS), Some(950 * MS)));
     let model = &split.rows[0];
     assert_eq!(model.steady_bytes, model.bytes);
+    assert_eq!((model.final_bytes, split.last.unattributed), (None, None), "the log does not tell what went");
+    let mut log =
+        recorded("load_tensors: HRX0 model buffer size = 70.00 MiB", "", "", "host weight resident=5 MiB");
+    log.pop();
+    let killed = split_of(&log, &series(&[(600, Some(80 * 1024)), (800, Some(79 * 1024))]));
+    assert_eq!(killed.last.unattributed, Some(4 * MIB as i64), "killed before its tear-down");
 }
 
 #[test]

@@ -94,11 +94,11 @@ fn a_trial_holds_nothing() {
     let (all, ctx) = (model("HRX0", 100), context(8, 4, 1));
     let fit_end = "common_fit_params: fitting params to free memory took 0.02 seconds";
     assert_eq!(
-        mib(&[&trial, &context(0, 50, 1), &trial, &context(0, 60, 1), fit_end, &all, &ctx]),
+        mib(&[&trial, &context(0, 500, 1), &trial, &context(0, 600, 1), fit_end, &all, &ctx]),
         (112, 112)
     );
-    assert_eq!(mib(&[&trial, &context(0, 50, 1), &all, &ctx]), (112, 112), "without a word of its end");
-    let book = book(&[&trial, &context(9, 50, 1), &all]);
+    assert_eq!(mib(&[&trial, &context(0, 500, 1), &all, &ctx]), (112, 112), "without a word of its end");
+    let book = book(&[&trial, &context(9, 500, 1), &all]);
     assert_eq!((book.holding.trials, book.holding.buffers, book.holding.loads), (3, 1, 1));
 }
 
@@ -224,7 +224,7 @@ fn a_log_that_begins_in_the_middle_is_read() {
 #[test]
 fn memory_is_bounded() {
     let mut holding = Holding::default();
-    for n in 0..20_000_u32 {
+    for n in 0..3_000_u32 {
         let name = format!("HRX{n}");
         let word = Word::Buffer { kind: Kind::Kv, name: name.as_bytes(), bytes: 1 };
         holding.event(&Event::Llama(Said { port: u16::try_from(n % 1_000).ok(), word }));

@@ -89,7 +89,7 @@ fn records_come_in_the_order_of_reservation() {
     let first = ring.reserve(3, WHO).unwrap();
     assert!(ring.push(WHO, 2, b"second"));
     assert_eq!(ring.next(0, &mut Vec::new()), Next::Open);
-    assert_eq!(ring.holder(0), Some(7));
+    assert_eq!(ring.holder(0), Some((7, 8)));
     ring.memory.copy_in(ring.window, HEADER, b"one");
     ring.commit(&first, 1, 3);
     let mut cursor = 0;

@@ -156,6 +156,23 @@ impl Shared {
     }
 }
 
+/// Whether code in a file can be mapped to be executed: not on a file system that is mounted `noexec`.
+///
+/// # Errors
+/// The kernel's reason.
+pub fn can_be_executed(file: BorrowedFd<'_>) -> io::Result<()> {
+    let protection = libc::PROT_READ | libc::PROT_EXEC;
+    // SAFETY: a fresh private mapping at an address of the kernel's choice, which nobody reads and which goes at once.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), 1, protection, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        libc::munmap(at, 1);
+    }
+    Ok(())
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: exactly the range that was mapped; no reference into it outlives `self`.

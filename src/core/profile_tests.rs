@@ -282,6 +282,17 @@ fn a_dispatch_overlaps_with_another_that_is_launched_and_whole_alone() {
 }
 
 #[test]
+fn launches_without_end_are_all_counted_and_the_first_ones_kept() {
+    let mut trace = Trace::default();
+    for n in 0..1500 {
+        trace.line(5, &format!("begin phase=command-dispatch {}", detail(n % 3, 3, 7)));
+    }
+    let profile = trace.profile();
+    assert_eq!((profile.open_count(), profile.coverage.repeated), (1500, 1497));
+    assert_eq!(profile.open().len(), 1003);
+}
+
+#[test]
 fn a_dispatch_that_begins_again_takes_no_wait_of_the_one_before() {
     let mut trace = Trace::default();
     lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[0], LAUNCH[1], IDLE], &detail(0, 1, 7));

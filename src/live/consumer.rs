@@ -195,12 +195,12 @@ impl Consumer {
                     self.ring.note_handed(self.handed);
                 }
             }
-            if let Some(trouble) = log.take_trouble() {
-                self.echo_text.extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
-            }
         }
         self.text.clear();
         self.show();
+        if let Some(trouble) = self.log.as_mut().and_then(LogFile::take_trouble) {
+            self.echo.say(&trouble);
+        }
         let mut saved = [0; SAVED_WORDS];
         saved[0] = self.cursor;
         saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
@@ -298,25 +298,34 @@ impl Running {
     /// # Errors
     /// No thread is left.
     pub fn start(consumer: Consumer) -> std::io::Result<Running> {
+        Running::work(|stop| consumer.run(stop))
+    }
+
+    /// Starts what a consumer is to do, in the end.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn work(work: impl FnOnce(&AtomicBool) -> Left + Send + 'static) -> std::io::Result<Running> {
         let stop = Arc::new(AtomicBool::new(false));
         let (give, left) = std::sync::mpsc::channel();
         let asked = Arc::clone(&stop);
         let handle = std::thread::Builder::new().name("consumer".into()).spawn(move || {
             // A receiver that is gone has given up waiting.
-            let _ = give.send(consumer.run(&asked));
+            let _ = give.send(work(&asked));
         })?;
         Ok(Running { thread: handle.thread().clone(), stop, left })
     }
 
-    /// Asks for the end and waits for it, as long as the ring empties; `None` when a disk holds it up for `patience`.
+    /// Asks for the end and waits for it, as long as it gets on; `None` when a disk (or a pipe that nobody reads) holds
+    /// it up for `patience`.
     pub fn finish(self, ring: &Ring, patience: Duration) -> Option<Left> {
         self.stop.store(true, Ordering::Release);
         loop {
-            let before = ring.tail();
+            let before = (ring.tail(), ring.handed());
             self.thread.unpark();
             match self.left.recv_timeout(patience) {
                 Ok(left) => return Some(left),
-                Err(_) if ring.tail() == before => return None,
+                Err(_) if (ring.tail(), ring.handed()) == before => return None,
                 Err(_) => {}
             }
         }

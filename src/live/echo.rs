@@ -90,6 +90,8 @@ struct Queue {
     written: u64,
     lost: u64,
     dead: bool,
+    /// The last byte that was given is not a line's end.
+    in_line: bool,
 }
 
 /// The way to our stderr.
@@ -136,12 +138,19 @@ impl Echo {
             return;
         }
         queue.bytes.extend(bytes);
+        queue.in_line = bytes.last() != Some(&b'\n');
         self.shared.1.notify_all();
+    }
+
+    /// Lines of our own. They do not stick to the target's last words, which may have no line end.
+    pub fn give_lines(&self, lines: &str) {
+        let begin = if !lines.is_empty() && lock(&self.shared).in_line { "\n" } else { "" };
+        self.give(format!("{begin}{lines}").as_bytes());
     }
 
     /// A line of our own.
     pub fn say(&self, text: &str) {
-        self.give(format!("hrx-wrap: {text}\n").as_bytes());
+        self.give_lines(&format!("hrx-wrap: {text}\n"));
     }
 
     /// Waits until everything is out, as long as it gets on; gives up after `patience` without a byte.
@@ -240,6 +249,21 @@ mod tests {
             filter.text(0, b"text", true, &mut out);
             assert_eq!(out, passed.as_bytes(), "{mode:?}");
         }
+    }
+
+    #[test]
+    fn lines_of_ours_begin_a_line() {
+        let (from, to) = fd::pipe().unwrap();
+        let echo = Echo::start(to, true);
+        echo.give(b"words");
+        echo.give_lines("");
+        echo.say("ours");
+        echo.give(b"more\n");
+        echo.give_lines("ours again\n");
+        echo.drain(Duration::from_secs(5));
+        let mut text = vec![0; 100];
+        let n = fd::read(from.as_fd(), &mut text).unwrap();
+        assert_eq!(String::from_utf8_lossy(&text[..n]), "words\nhrx-wrap: ours\nmore\nours again\n");
     }
 
     #[test]

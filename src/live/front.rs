@@ -206,7 +206,11 @@ impl Front<'_> {
     }
 
     fn tell(&self, arrival: Arrival) {
-        self.channel.send(Message::Signal { signal: arrival.signal, sender: arrival.sender });
+        self.channel.send(Message::Signal {
+            signal: arrival.signal,
+            sender: arrival.sender,
+            queued: arrival.queued,
+        });
     }
 
     fn take_messages(&mut self) -> Option<Outcome> {
@@ -244,7 +248,7 @@ impl Front<'_> {
     }
 
     fn go_on(&self) {
-        self.tell(Arrival { signal: signals::CONT, sender: 0 });
+        self.tell(Arrival { signal: signals::CONT, sender: 0, queued: false });
     }
 
     /// Nobody in our session outside our group can continue us (`man 7 credentials`, orphaned process group).

@@ -31,7 +31,7 @@ use crate::sys::signal::{Inbox, Set};
 /// How long the last bytes may take to reach our stderr's reader without one getting through.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a disk may hold up the end of the log without taking a byte.
-const DISK_PATIENCE: Duration = Duration::from_secs(10);
+pub const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts the target, watches it to its end, writes everything down.
 ///

@@ -130,6 +130,39 @@ pub struct Head<'a> {
     pub rest: &'a [u8],
 }
 
+/// The beginnings of a dispatch's lines in the backend's order: the event's length, event and phase.
+const USUAL: [(&[u8], usize, Event, Phase); 6] = [
+    (b"sync-begin phase=command-pre-dispatch ", 10, Event::SyncBegin, Phase::Pre),
+    (b"sync-end phase=command-pre-dispatch ", 8, Event::SyncEnd, Phase::Pre),
+    (b"begin phase=command-dispatch ", 5, Event::Begin, Phase::Launch),
+    (b"end phase=command-dispatch ", 3, Event::End, Phase::Launch),
+    (b"sync-begin phase=command-post-dispatch ", 10, Event::SyncBegin, Phase::Post),
+    (b"sync-end phase=command-post-dispatch ", 8, Event::SyncEnd, Phase::Post),
+];
+
+/// Reads heads one after another, with a guess at the next one that saves reading it word by word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heads {
+    next: usize,
+}
+
+impl Heads {
+    /// As [`head`].
+    pub fn read<'a>(&mut self, text: &'a [u8]) -> Option<Head<'a>> {
+        let (usual, length, event, phase) = USUAL[self.next];
+        if text.starts_with(usual) {
+            self.next = (self.next + 1) % USUAL.len();
+            let (begin, rest) = text.split_at(usual.len() - 1);
+            let phase_word = &begin[length + " phase=".len()..];
+            return Some(Head { event, word: &text[..length], phase, phase_word, rest });
+        }
+        let head = head(text)?;
+        let place = USUAL.iter().position(|(_, _, e, p)| (*e, *p) == (head.event, head.phase));
+        self.next = place.map_or(0, |at| (at + 1) % USUAL.len());
+        Some(head)
+    }
+}
+
 /// Reads a head behind its mark. `None`: cut, or written into before its phase was out.
 pub fn head(text: &[u8]) -> Option<Head<'_>> {
     let space = text.iter().take(40).position(|b| *b == b' ')?;

@@ -52,6 +52,11 @@ impl Places {
         [&self.report, &self.json, &self.csv, &self.markdown].into_iter().flatten().any(|p| is_dash(p))
     }
 
+    /// Where the kept trace will be.
+    pub fn log_path(&self) -> Option<PathBuf> {
+        self.log.clone().or_else(|| self.out.as_ref().map(|out| out.join("trace.log")))
+    }
+
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
         self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
@@ -102,8 +107,7 @@ impl Kept {
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
-            let inside = |name: &str| Some(out.join(name));
-            self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
+            self.places.log = self.places.log_path();
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];

@@ -11,6 +11,7 @@ pub mod provenance;
 pub mod run;
 pub mod search;
 pub mod self_test;
+pub mod stamp;
 pub mod usage;
 
 use std::io::Write as _;

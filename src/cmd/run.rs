@@ -11,7 +11,7 @@ use anyhow::Context as _;
 
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
 use crate::cmd::keep::{Kept, Places, expand};
-use crate::cmd::search;
+use crate::cmd::{search, stamp};
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;
 use crate::core::text::printable;
@@ -33,15 +33,17 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         // Known before anything is made. A file that is there is left to exec, which knows best.
         return Ok(refused(&program, &paths, Refusal { errno: ENOENT, candidate: -1 }));
     }
-    let record = record(args);
+    let mut record = record(args);
     let places = places(args, &record);
     let keep_stdout = places.need_stdout();
     let executable = search::executable(&paths).cloned();
+    let log = places.log_path();
+    let source = stamp::prepare(args.stamps.stamp, executable.as_deref(), log.as_deref(), &mut record);
     let (mut kept, log) = Kept::create(places, executable, &record)?;
     let plan = Plan {
         command: args.command.clone(),
         candidates: search::for_exec(&paths),
-        environment: environment(&changed_env(args))?,
+        environment: environment(&record.changed.env)?,
         pty: is_pty(args.stdio),
         timeout_ns: timeout(args),
         kill_after_ns: args.kill_after,
@@ -55,6 +57,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         leave: args.leave,
         inherited,
         keep_stdout,
+        source,
         log,
         run: record,
     };

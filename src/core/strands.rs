@@ -29,6 +29,8 @@ pub struct Strand {
     pub writer: Writer,
     /// Stamp of its first piece, ns.
     pub ns: u64,
+    /// Stamp of its last piece, ns; of a line that was taken over, of its first.
+    pub last_ns: u64,
     /// How much of it was shown already.
     pub shown: usize,
     /// What there is of it.
@@ -114,10 +116,11 @@ impl Strands {
         }
         let place = place.unwrap_or_else(|| {
             let text = self.spare.pop().unwrap_or_default();
-            self.held.push(Strand { writer, ns, shown: 0, text });
+            self.held.push(Strand { writer, ns, last_ns: ns, shown: 0, text });
             self.held.len() - 1
         });
         self.held[place].text.extend_from_slice(part);
+        self.held[place].last_ns = ns;
         self.bytes += part.len();
         if ends || self.held[place].text.len() >= self.hold {
             self.release(place, ends, each);
@@ -131,7 +134,7 @@ impl Strands {
     fn release(&mut self, place: usize, ends: bool, each: &mut impl FnMut(Out<'_>)) {
         self.clear_floor(each);
         // In the order of their beginnings, so that the oldest stays first.
-        let Strand { writer, ns, shown, mut text } = self.held.remove(place);
+        let Strand { writer, ns, shown, mut text, .. } = self.held.remove(place);
         self.bytes -= text.len();
         each(out(writer, Fragment { ns, bytes: &text, starts: true, ends }, shown));
         self.floor = (!ends).then_some((writer, ns));
@@ -182,7 +185,8 @@ fn load(mut bytes: &[u8]) -> Option<Vec<Strand>> {
         let long = |at: usize| Some(u64::from_ne_bytes(head.get(at..at + 8)?.try_into().ok()?));
         let short = |at: usize| Some(u32::from_ne_bytes(head.get(at..at + 4)?.try_into().ok()?) as usize);
         let (text, rest) = rest.split_at_checked(short(20)?)?;
-        held.push(Strand { writer: long(0)?, ns: long(8)?, shown: short(16)?, text: text.to_vec() });
+        let ns = long(8)?;
+        held.push(Strand { writer: long(0)?, ns, last_ns: ns, shown: short(16)?, text: text.to_vec() });
         bytes = rest;
     }
     Some(held)

@@ -26,6 +26,8 @@ const UNDER_WAY: Duration = Duration::from_millis(2);
 pub struct Intake {
     read: Side,
     print: Option<Side>,
+    /// The reader's last reservation was taken as it was found: nobody waits for more.
+    read_ended: bool,
     /// The target wrote over the memory of its ring.
     damaged: bool,
     /// Since when which position has been open, ns.
@@ -38,11 +40,22 @@ struct Side {
     cursor: u64,
 }
 
+impl Side {
+    fn recover(&mut self, now: u64, out: &mut Vec<u8>) -> Option<Record> {
+        if self.ring.next(self.cursor, &mut Vec::new()) != Next::Open {
+            return None;
+        }
+        let record = self.ring.recover(self.cursor, now, out);
+        self.cursor = record.next;
+        Some(record)
+    }
+}
+
 impl Intake {
     /// Goes on at these positions.
     pub fn new(read: (Arc<Ring>, u64), print: Option<(Arc<Ring>, u64)>) -> Self {
         let side = |(ring, cursor)| Side { ring, cursor };
-        Intake { read: side(read), print: print.map(side), damaged: false, open_since: None }
+        Intake { read: side(read), print: print.map(side), read_ended: false, damaged: false, open_since: None }
     }
 
     /// The next whole record; its bytes are appended to `out`.
@@ -52,6 +65,9 @@ impl Intake {
             && let Some(record) = self.next_print(out)
         {
             return Some(record);
+        }
+        if self.read_ended {
+            return None;
         }
         match self.read.ring.next(self.read.cursor, out) {
             Next::Record(record) => {
@@ -101,16 +117,14 @@ impl Intake {
     /// Goes on behind an open record whose producer is dead for certain, or is not waited for any more, taking what the
     /// reader had read. `None` when no record is open.
     pub fn recover(&mut self, now: u64, out: &mut Vec<u8>) -> Option<Record> {
-        let mut scratch = Vec::new();
-        let print = self.print.as_mut().filter(|p| !self.damaged && p.ring.is_sane(p.cursor));
-        for side in [Some(&mut self.read), print].into_iter().flatten() {
-            if side.ring.next(side.cursor, &mut scratch) == Next::Open {
-                let record = side.ring.recover(side.cursor, now, out);
-                side.cursor = record.next;
+        if !self.read_ended {
+            self.read_ended = true;
+            if let Some(record) = self.read.recover(now, out) {
                 return Some(record);
             }
         }
-        None
+        let print = self.print.as_mut().filter(|p| !self.damaged && p.ring.is_sane(p.cursor));
+        print.and_then(|side| side.recover(now, out))
     }
 
     /// Goes on behind a print whose process or thread died in it, so that the others' prints do not wait for it. One that is
@@ -132,7 +146,7 @@ impl Intake {
             None => waited >= NAMELESS,
         };
         if dead {
-            print.cursor = print.ring.recover(print.cursor, now, &mut Vec::new()).next;
+            let _ = print.recover(now, &mut Vec::new());
         }
     }
 

@@ -30,3 +30,4 @@ pub mod takeover;
 pub mod target;
 pub mod tree;
 pub mod wires;
+pub mod working;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::core::book::Book;
 use crate::core::run::Run;
 use crate::live::echo::Mode;
+use crate::live::source::Source;
 
 /// One run, decided.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub struct Plan {
     pub inherited: Vec<RawFd>,
     /// Our standard output is needed at the end (a report goes there), so it is kept open beside the target's.
     pub keep_stdout: bool,
+    /// Lines are stamped at the source, where a process can.
+    pub source: Option<Source>,
     /// The kept trace, with its header written.
     pub log: Option<Log>,
     /// The record, as far as it is known.

@@ -5,6 +5,7 @@
 //! stderr. The ring has no name, so that nothing of it stays when everything is killed; the object opens it through
 //! `/proc/<our first process>/fd`, and stays out where it cannot.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write as _};
@@ -35,6 +36,16 @@ pub struct Source {
     /// Where open lines are kept for a successor.
     pub shelf: Arc<Shelf>,
     folder: PathBuf,
+    stays: Cell<bool>,
+}
+
+/// In our first process. The other one ends without this.
+impl Drop for Source {
+    fn drop(&mut self) {
+        if !self.stays.get() {
+            self.remove();
+        }
+    }
 }
 
 impl Source {
@@ -49,7 +60,7 @@ impl Source {
         for base in bases.iter().filter(|base| can_be_preloaded(base)) {
             sweep(base);
             match place(object, base) {
-                Ok(folder) => return Ok(Source { ring, shelf, folder }),
+                Ok(folder) => return Ok(Source { ring, shelf, folder, stays: Cell::new(false) }),
                 Err(error) => refused = error,
             }
         }
@@ -77,8 +88,13 @@ impl Source {
         Ok(())
     }
 
-    /// Takes the folder away. Processes that are left alone after the run keep it: their loader would complain about a
-    /// missing object at each start of a program.
+    /// Processes are left alone after the run: they keep the folder, since their loader would complain about a missing
+    /// object at each start of a program. A later run takes it away.
+    pub fn leave(&self) {
+        self.stays.set(true);
+    }
+
+    /// Takes the folder away.
     pub fn remove(&self) {
         let _ = std::fs::remove_file(self.folder.join(OBJECT));
         let _ = std::fs::remove_dir(&self.folder);

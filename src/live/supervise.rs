@@ -10,7 +10,7 @@ use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
 use crate::live::channel::{Channel, Message};
-use crate::live::consumer::{self, Consumer, Left, Running};
+use crate::live::consumer::{self, Consumer, Left};
 use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
@@ -23,6 +23,7 @@ use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
 use crate::live::tree::Tree;
 use crate::live::wires::Wires;
+use crate::live::working::Running;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd;
 use crate::sys::process::{self, PidFd};
@@ -50,6 +51,9 @@ pub fn supervise(
     taken.block().context("blocking signals")?;
     let inbox = Inbox::open(&taken).context("signalfd")?;
     let Some(target) = start_target(plan, shared, channel, &wires, keeper)? else {
+        if let Some(source) = &plan.source {
+            source.remove();
+        }
         return Ok(());
     };
     let mut run = plan.run.clone();
@@ -130,7 +134,8 @@ impl Flow {
     ) -> anyhow::Result<Flow> {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
+        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo);
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
@@ -196,10 +201,10 @@ fn conclude(
     let verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
-    let left =
-        left.unwrap_or_else(|| Left { book: consumer::saved_book(&supervisor.shared.ring), log: None });
-    let Left { book, mut log } = left;
-    outcome::count(&mut supervisor.end, &book, log.as_ref(), &supervisor.shared.ring);
+    let left = left.unwrap_or_else(|| consumer::saved(&supervisor.shared.ring));
+    let source = supervisor.plan.source.as_ref();
+    outcome::count(&mut supervisor.end, &left, &supervisor.shared.ring, source);
+    let Left { book, mut log, .. } = left;
     echo.drain(ECHO_PATIENCE);
     supervisor.end.counters.echo_lost_bytes = echo.lost();
     let mut reports = 0;
@@ -218,6 +223,10 @@ fn conclude(
         reports += 1;
     }
     echo.drain(ECHO_PATIENCE);
+    // Our first process may be gone, or may not know whether somebody still needs it.
+    if let Some(source) = source.filter(|_| !supervisor.end.left_alone) {
+        source.remove();
+    }
     supervisor.wake_front();
     supervisor.channel.send(Message::Done(verdict));
 }

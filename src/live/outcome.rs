@@ -65,15 +65,17 @@ const DAMAGED: &str = "the target wrote over the memory that it prints into: lin
 /// Puts the counters of ring, log and book into the record.
 pub fn count(end: &mut End, left: &Left, ring: &Ring, source: Option<&Source>) {
     let counters = &mut end.counters;
-    for stalls in [Some(ring), source.map(|source| &*source.ring)].into_iter().flatten().map(Ring::stalls) {
+    // A ring that was written over counts nothing.
+    let prints = source.map(|source| &*source.ring).filter(|_| !left.stamps.damaged);
+    for stalls in [Some(ring), prints].into_iter().flatten().map(Ring::stalls) {
         counters.stalls += stalls.count;
         counters.stall_ns += stalls.total_ns;
         counters.longest_stall_ns = counters.longest_stall_ns.max(stalls.longest_ns);
     }
     let stamps = left.stamps;
     (counters.source_lines, counters.cut_lines) = (stamps.source_lines, stamps.cut_lines);
-    if let Some(source) = source {
-        (counters.source_processes, counters.source_bypassed) = source.ring.printers();
+    if let Some(ring) = prints {
+        (counters.source_processes, counters.source_bypassed) = ring.printers();
     }
     if stamps.damaged {
         end.notes.push(DAMAGED.to_owned());

@@ -99,9 +99,13 @@ fn stamps(page: &mut Page, run: &Run) {
     let stamped = match (run.stamped.as_str(), counters) {
         ("read", _) => "at read, when hrx-wrap got the bytes".to_owned(),
         ("source", Some(c)) => {
-            let (source, processes) = (count(c.source_lines, "line"), count(c.source_processes, "process"));
+            let source = count(c.source_lines, "line");
             let read = count(c.lines.saturating_sub(c.source_lines), "line");
-            format!("{source} at the source, when {processes} printed them; {read} at read")
+            let by = match c.source_processes {
+                1 => "1 process".to_owned(),
+                n => format!("{n} processes"),
+            };
+            format!("{source} at the source, when printed by {by}; {read} at read")
         }
         ("source", None) => "at the source where a process can, else at read".to_owned(),
         (other, _) => other.to_owned(),

@@ -234,7 +234,14 @@ mod tests {
     fn each_writer_has_its_own_line_with_the_stamp_of_its_first_piece() {
         let (lines, cut) = run(
             100,
-            &[(1, 10, b"head"), (2, 11, b"log"), (1, 12, b" detail"), (2, 13, b"ger\n"), (1, 14, b"\n"), (2, 15, b"x\n")],
+            &[
+                (1, 10, b"head"),
+                (2, 11, b"log"),
+                (1, 12, b" detail"),
+                (2, 13, b"ger\n"),
+                (1, 14, b"\n"),
+                (2, 15, b"x\n"),
+            ],
         );
         assert_eq!(lines, [line(2, 11, b"logger"), line(1, 10, b"head detail"), line(2, 15, b"x")]);
         assert_eq!(cut, 0);

@@ -60,7 +60,8 @@ pub const DISK_STUCK: &str =
     "; the log's disk (or reader) did not take the rest in time, and lines are counted as far as it did";
 
 /// What a reader should know when the ring in the target's memory was given up.
-const DAMAGED: &str = "the target wrote over the memory that it prints into: lines that were in it are lost, the rest was read";
+const DAMAGED: &str =
+    "the target wrote over the memory that it prints into: lines that were in it are lost, the rest was read";
 
 /// Puts the counters of ring, log and book into the record.
 pub fn count(end: &mut End, left: &Left, ring: &Ring, source: Option<&Source>) {

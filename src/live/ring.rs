@@ -394,7 +394,6 @@ impl Slot {
     }
 }
 
-
 #[cfg(test)]
 #[path = "ring_tests.rs"]
 mod tests;

@@ -153,7 +153,7 @@ fn a_producer_that_died_between_reserve_and_commit_is_passed_over() {
     assert!(ring.push(WHO, 3, b"behind"));
     let mut cursor = 0;
     assert_eq!(take(&ring, &mut cursor).map(|r| r.0), Some(1));
-    assert_eq!((ring.next(cursor, &mut Vec::new()), ring.holder(cursor)), (Next::Open, Some(99)));
+    assert_eq!((ring.next(cursor, &mut Vec::new()), ring.holder(cursor)), (Next::Open, Some((99, 8))));
     let mut out = Vec::new();
     cursor = ring.recover(cursor, 0, &mut out).next;
     assert_eq!(out, b"", "what a printing process had not committed is nobody's line");

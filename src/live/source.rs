@@ -131,7 +131,9 @@ fn place(object: &[u8], base: &Path) -> io::Result<PathBuf> {
 fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|n| n.strip_prefix(FOLDER)?.split('-').next()) else { continue };
+        let Some(pid) = name.to_str().and_then(|n| n.strip_prefix(FOLDER)?.split('-').next()) else {
+            continue;
+        };
         let old = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
         if !Path::new("/proc").join(pid).exists() && old.is_some_and(|age| age > STALE) {
             let _ = std::fs::remove_file(entry.path().join(OBJECT));
@@ -147,7 +149,8 @@ mod tests {
     #[test]
     fn what_is_preloaded_stays_first_and_an_outer_runs_object_goes() {
         let base = std::env::temp_dir();
-        let source = Source::create(b"\x7fELF", &[PathBuf::from("relative"), base.join("a b"), base]).unwrap();
+        let source =
+            Source::create(b"\x7fELF", &[PathBuf::from("relative"), base.join("a b"), base]).unwrap();
         let object = source.folder.join(OBJECT);
         let set = |old: &str| source.variables(old)[0].clone();
         let ours = object.display();

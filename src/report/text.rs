@@ -115,14 +115,26 @@ fn stamps(page: &mut Page, run: &Run) {
         page.fact("", "the object in LD_PRELOAD does it; --stamp read preloads nothing");
     }
     if let Some(note) = &run.stamp_note {
-        page.fact("", &if run.stamped == "source" { note.clone() } else { format!("not at the source: {note}") });
+        page.fact(
+            "",
+            &if run.stamped == "source" { note.clone() } else { format!("not at the source: {note}") },
+        );
     }
     let Some(c) = counters else { return };
     if c.source_bypassed > 0 {
-        page.fact("", &format!("{} found no room for long and went to the descriptor", count(c.source_bypassed, "print")));
+        page.fact(
+            "",
+            &format!(
+                "{} found no room for long and went to the descriptor",
+                count(c.source_bypassed, "print")
+            ),
+        );
     }
     if c.cut_lines > 0 {
-        page.fact("", &format!("{} ended by hrx-wrap: another's line came before its end", count(c.cut_lines, "line")));
+        page.fact(
+            "",
+            &format!("{} ended by hrx-wrap: another's line came before its end", count(c.cut_lines, "line")),
+        );
     }
 }
 

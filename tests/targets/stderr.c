@@ -4,14 +4,18 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -165,14 +169,28 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "threads")) threads(atoi(argv[2]), atoi(argv[3]));
     else if (!strcmp(what, "children")) children(argv[0]);
     else if (!strcmp(what, "one")) fprintf(stderr, "%s\n", argv[2]);
-    else if (!strcmp(what, "assert")) assert(argc < 0);
+    else if (!strcmp(what, "strict")) {
+        /* From here on every system call but write and exit is SIGKILL. */
+        struct sock_filter only[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog program = {sizeof only / sizeof *only, only};
+        fprintf(stderr, "before\n");
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 9;
+        for (int n = 0; n < 1000; n++) fprintf(stderr, "inside %d\n", n);
+        syscall(SYS_exit, 7);
+    } else if (!strcmp(what, "assert")) assert(argc < 0);
     else if (!strcmp(what, "segv")) {
         fprintf(stderr, "last words");
         prctl(PR_SET_DUMPABLE, 0);
         *(volatile int *)0 = 1;
     } else if (!strcmp(what, "free")) {
         prctl(PR_SET_DUMPABLE, 0);
-        char *memory = malloc(100);
+        char *volatile memory = malloc(100);
         free(memory);
         free(memory);
     } else if (!strcmp(what, "descriptor")) {
@@ -195,5 +213,5 @@ int main(int argc, char **argv) {
         }
         for (int n = 0; n < 100; n++) fprintf(stderr, "after %d\n", n);
     }
-    return argc > 3 ? 0 : argc == 2 ? 3 : 0;
+    return argc == 2 ? 3 : 0;
 }

@@ -473,8 +473,7 @@ fn attach() -> Option<()> {
     let fd = usize::try_from(call(SYS_OPEN, [path as usize, READ_WRITE | CLOEXEC, 0, 0, 0, 0])).ok()?;
     let size = identity(fd).map_or(0, |(.., size)| size as usize);
     let whole = size > CONTROL && (size - CONTROL).is_power_of_two();
-    let base =
-        if whole { call(SYS_MMAP, [0, size, PROT_READ_WRITE, MAP_SHARED, fd, 0]) } else { -1 };
+    let base = if whole { call(SYS_MMAP, [0, size, PROT_READ_WRITE, MAP_SHARED, fd, 0]) } else { -1 };
     call(SYS_CLOSE, [fd, 0, 0, 0, 0, 0]);
     let base = usize::try_from(base).ok()?;
     RING.store(base as *mut AtomicU64, Ordering::Relaxed);
@@ -508,13 +507,19 @@ fn replace() -> Option<()> {
     // SAFETY: those symbols are these functions (`man 3 fopencookie`, `man 3 setvbuf`) …
     let (open, unbuffer) = unsafe {
         (
-            core::mem::transmute::<usize, extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut u8>(open),
-            core::mem::transmute::<usize, extern "C" fn(*mut u8, *mut c_char, c_int, usize) -> c_int>(unbuffer),
+            core::mem::transmute::<usize, extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut u8>(
+                open,
+            ),
+            core::mem::transmute::<usize, extern "C" fn(*mut u8, *mut c_char, c_int, usize) -> c_int>(
+                unbuffer,
+            ),
         )
     };
     // SAFETY: … and this one the C library's variable.
     let old = unsafe { *stderr };
-    if old.is_null() || !(field::<c_int>(old, FILE_FILENO) == 2 && (-1..=1).contains(&field::<c_int>(old, FILE_MODE))) {
+    if old.is_null()
+        || !(field::<c_int>(old, FILE_FILENO) == 2 && (-1..=1).contains(&field::<c_int>(old, FILE_MODE)))
+    {
         return None;
     }
     let wide = field::<usize>(old, FILE_WIDE_DATA);
@@ -522,7 +527,8 @@ fn replace() -> Option<()> {
     if wide == 0 || wide == usize::MAX || field::<c_int>(old, FILE_MODE) > 0 {
         return None;
     }
-    let new = open(null_mut(), c"w".as_ptr(), Functions { read: null(), write: print, seek: null(), close: end });
+    let new =
+        open(null_mut(), c"w".as_ptr(), Functions { read: null(), write: print, seek: null(), close: end });
     if new.is_null() {
         return None;
     }

@@ -612,3 +612,13 @@ fn a_dispatch_whose_end_has_no_time_is_broken_and_not_open() {
         assert_eq!((profile.open().len(), profile.coverage.broken), (0, 1), "{end} {behind}");
     }
 }
+
+#[test]
+fn a_number_beyond_64_bits_is_unknown_and_counted() {
+    let mut trace = Trace::default();
+    let d = detail(0, 1, 7).replace("kernel_id=7", "kernel_id=18446744073709551616");
+    lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[1], IDLE], &d);
+    let profile = trace.profile();
+    assert_eq!(profile.coverage.unknown.get("number beyond 64 bits"), Some(&5));
+    assert_eq!((profile.coverage.completed, profile.programs()[0].kernels.len()), (1, 1));
+}

@@ -56,12 +56,12 @@ impl Supervisor<'_> {
 
     fn take_signal(&mut self, arrival: Arrival) {
         let now = monotonic_ns();
-        let action = if self.merges.repeats(arrival, now) {
-            "merged"
-        } else if self.target.end.is_some() {
+        let action = if self.target.end.is_some() {
             "no-target"
         } else if self.tree.holds(arrival.sender) {
             "from-target"
+        } else if self.merges.repeats(arrival, now) {
+            "merged"
         } else {
             self.hand_on(arrival, now)
         };

@@ -113,6 +113,8 @@ pub struct Detail {
     pub init_commands: Option<u64>,
     /// `value=`.
     pub value: Option<u64>,
+    /// A number beyond 64 bits stands in it, which is left out.
+    pub too_large: bool,
 }
 
 /// A head: event and phase, and what stands behind them in the line.
@@ -315,16 +317,22 @@ fn set(detail: &mut Detail, key: &[u8], value: &[u8]) {
             let kernel = value.eq_ignore_ascii_case(b"kernel");
             detail.kind = if kernel { CommandKind::Kernel } else { CommandKind::Other };
         }
-        b"index" => detail.index = number(value),
-        b"list_commands" => detail.list_commands = number(value),
-        b"ordinal" => detail.ordinal = number(value),
-        b"kernel_id" => detail.kernel_id = number(value),
-        b"bindings" => detail.bindings = number(value),
-        b"main_commands" => detail.main_commands = number(value),
-        b"init_commands" => detail.init_commands = number(value),
-        b"value" => detail.value = number(value),
-        // Fields of a later build are kept out of the way.
-        _ => {}
+        _ => {
+            let field = match key {
+                b"index" => &mut detail.index,
+                b"list_commands" => &mut detail.list_commands,
+                b"ordinal" => &mut detail.ordinal,
+                b"kernel_id" => &mut detail.kernel_id,
+                b"bindings" => &mut detail.bindings,
+                b"main_commands" => &mut detail.main_commands,
+                b"init_commands" => &mut detail.init_commands,
+                b"value" => &mut detail.value,
+                // Fields of a later build are kept out of the way.
+                _ => return,
+            };
+            *field = number(value);
+            detail.too_large |= field.is_none() && value.iter().all(u8::is_ascii_digit);
+        }
     }
 }
 

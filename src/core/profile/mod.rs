@@ -125,6 +125,7 @@ impl Profile {
         let words = [
             (serial.event == serial::Event::Other).then_some(("event", serial.words.0)),
             (serial.phase == Phase::Other).then_some(("phase", serial.words.1)),
+            serial.detail.filter(|d| d.too_large).map(|_| ("number", &b"beyond 64 bits"[..])),
             serial
                 .detail
                 .filter(|d| d.kind == serial::CommandKind::Other)

@@ -243,6 +243,13 @@ fn threads_print_their_lines_apart_and_each_in_order() {
 }
 
 #[test]
+fn a_small_limit_on_the_size_of_files_is_in_nobodys_way() {
+    let script = format!("ulimit -S -f 1; exec {BIN} --stamp source -- {} one x", target());
+    let done = through("sh", ["-c", script.as_str()]).run();
+    assert!(done.fact("stamps").starts_with("1 line at the source"), "{}", done.err());
+}
+
+#[test]
 fn children_of_every_kind_print_at_the_source() {
     let got = source(&[], &[target(), "children"]);
     let lines: Vec<String> = got.log().into_iter().map(|l| String::from_utf8(l).expect("text")).collect();

@@ -114,11 +114,11 @@ fn place(object: &[u8], base: &Path) -> io::Result<PathBuf> {
     let folder = base.join(format!("{FOLDER}{}-{}", std::process::id(), monotonic_ns()));
     DirBuilder::new().mode(0o700).create(&folder)?;
     let path = folder.join(OBJECT);
-    let written = (|| {
+    let written = shm::with_size_limit_lifted(object.len(), || {
         let mut file = File::options().read(true).write(true).create_new(true).mode(0o500).open(&path)?;
         file.write_all(object)?;
         shm::can_be_executed(file.as_fd())
-    })();
+    });
     if let Err(error) = written {
         let _ = std::fs::remove_file(&path);
         let _ = std::fs::remove_dir(&folder);

@@ -30,9 +30,13 @@ pub struct Window {
     pub len: usize,
 }
 
-/// Gives the file its size. A limit on the size of files (`ulimit -f`) counts for it too, although it is on no disk: the
-/// soft one is lifted for the moment, and a hard one is said, since going over it would end this process by SIGXFSZ.
-fn set_size(file: &OwnedFd, bytes: usize) -> io::Result<()> {
+/// Does work that makes a file of `bytes`. A limit on the size of files (`ulimit -f`) counts for files of ours too that are
+/// on no disk, or gone with the run: the soft one is lifted for the moment, and a hard one is said, since going over it
+/// would end this process by SIGXFSZ.
+///
+/// # Errors
+/// The hard limit, or the work's own.
+pub fn with_size_limit_lifted<T>(bytes: usize, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one rlimit.
     check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) })?;
@@ -42,14 +46,12 @@ fn set_size(file: &OwnedFd, bytes: usize) -> io::Result<()> {
         return Err(io::Error::other(text));
     }
     let lifted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-    // SAFETY: both calls read one rlimit, the one between takes an open descriptor and a length.
-    let result = unsafe {
-        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const lifted);
-        let result = check(libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t));
-        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-        result
-    };
-    result.map(drop)
+    // SAFETY: reads one rlimit. Up to the hard limit is always allowed.
+    unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const lifted) };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
+    result
 }
 
 impl Shared {
@@ -63,7 +65,10 @@ impl Shared {
         // SAFETY: the descriptor is new and nobody else's.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let words = bytes.div_ceil(8);
-        set_size(&file, words * 8)?;
+        with_size_limit_lifted(words * 8, || {
+            // SAFETY: takes an open descriptor and a length.
+            check(unsafe { libc::ftruncate(file.as_raw_fd(), (words * 8) as libc::off_t) })
+        })?;
         Self::map(file, words)
     }
 

@@ -483,31 +483,29 @@ fn a_very_long_line_is_one_line() {
 #[test]
 fn lines_that_have_not_ended_survive_the_supervisor() {
     let dir = Dir::new("open");
-    // Two processes in mid-line; what they printed is neither a line nor on disk.
-    let script = format!(
-        "{0} one ready; {1} & {1} & wait",
-        target(),
-        "exec python3 -c \"
+    let begin = "
 import ctypes, os, time
 c = ctypes.CDLL(None)
 c.fputs(b'begun by %d' % os.getpid(), ctypes.c_void_p.in_dll(c, 'stderr'))
 print('begun', flush=True)
 time.sleep(100)
-\""
+";
+    std::fs::write(dir.join("begin.py"), begin).expect("writing");
+    let script = format!(
+        "python3 begin.py & python3 begin.py & until [ -e go ]; do sleep 0.01; done; {} one go; wait",
+        target()
     );
     let options = ["--stamp", "source", "--echo", "none", "-o", "run"];
     let running = wrap(words(&options, &["sh", "-c", &script])).cwd(dir.path()).own_group().start();
     wait_until("both to begin", || running.out().matches("begun").count() == 2);
-    // So that they are off the ring, and on the shelf alone.
-    wait_until("the line on disk", || dir.text("run/trace.log").contains(" ready\n"));
+    // Once a later line is on disk they are off the ring, and on the shelf alone.
+    std::fs::write(dir.join("go"), "").expect("writing");
+    wait_until("the line on disk", || dir.text("run/trace.log").contains(" go\n"));
     kill(common::supervisor_of(running.pid()), 9);
     let done = running.finish();
     assert_eq!(done.code(), Some(125), "{}", done.err());
-    let log: Vec<String> = traced(&std::fs::read(dir.join("run/trace.log")).expect("the log"))
-        .into_iter()
-        .map(|l| String::from_utf8_lossy(&l).into_owned())
-        .collect();
-    assert_eq!(log.iter().filter(|l| l.starts_with("begun by ")).count(), 2, "{log:?}");
+    let log = traced(&std::fs::read(dir.join("run/trace.log")).expect("the log"));
+    assert_eq!(log.iter().filter(|l| l.starts_with(b"begun by ")).count(), 2, "{log:?}");
     assert_eq!(dir.json("run/report.json")["stamps"]["source_lines"], 3);
 }
 

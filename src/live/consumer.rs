@@ -363,3 +363,7 @@ fn show(line: &Line<'_>, book: &mut Book, filter: &mut Filter, out: &mut Vec<u8>
     });
     filter.next_line();
 }
+
+#[cfg(test)]
+#[path = "consumer_tests.rs"]
+mod tests;

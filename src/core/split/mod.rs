@@ -128,6 +128,8 @@ pub struct Split {
     pub unattributed_share: Option<f64>,
     /// Packed copies as a part of the loader's weights on devices.
     pub duplicate_share: Option<f64>,
+    /// Bytes of the tensors of the loaded files, by the log.
+    pub file_bytes: Option<u64>,
     /// What bounds packed copies that no trace tells of.
     pub bounds: packed::Bounds,
     /// GTT in each phase.
@@ -159,6 +161,7 @@ impl Split {
         split.last = split.column(moments.last, |row| row.final_bytes);
         split.process_why = split.peak.process.is_none().then(|| no_figure(series));
         split.shares();
+        split.file_bytes = book.holding.files.filter(|bytes| *bytes > 0);
         split.bounds = packed::bounds(book, series, &split);
         split.phases = phases::rows(&book.phases, series);
         split.second = book.holding.table.as_ref().map(second::rows).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
+pub mod sampling;
 pub mod split;
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd::demo_target;
+use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
 const TRACE_FORMAT: &str = "\
 The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
@@ -31,6 +33,11 @@ One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = un
 An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
 that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
 Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
+const MEM: &str = "\
+GTT is what is resident where the kernel says so; a process's clients are counted once, however many descriptors and \
+processes hold them. Memory of hipMallocManaged does not show: look at the processes' own beside it.\n\n\
+Exit status: 0 done, 1 no client of the driver, 2 usage or I/O: no such process, or it may not be read.";
 
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
@@ -64,13 +71,16 @@ pub enum Command {
         after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
         override_usage = "hrx-wrap run [OPTIONS] -- CMD [ARG…]"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
          Exit status: 0 done, 1 nothing to report or --strict failed, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// The GPU memory that a running process tree holds now.
+    #[command(after_long_help = MEM)]
+    Mem(MemArgs),
     /// The kernel catalogue: id to family and name, and back.
     #[command(after_long_help = KERNELS)]
     Kernels(KernelsArgs),
@@ -185,7 +195,10 @@ pub struct RunArgs {
     /// How the split is read.
     #[command(flatten)]
     pub reading: split::ReadingArgs,
-    /// Keep the run in this folder: run.json trace.log report.txt report.json.
+    /// The memory's sampling.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -237,9 +250,12 @@ pub struct RunArgs {
 /// The options of `parse`.
 #[derive(Debug, Args)]
 pub struct ParseArgs {
-    /// A run folder, a kept trace, or - for standard input.
-    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    pub path: PathBuf,
+    /// A run folder, a kept trace, or - for standard input; may be left out when --samples is given.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, required_unless_present = "samples")]
+    pub path: Option<PathBuf>,
+    /// The samples.
+    #[command(flatten)]
+    pub samples: SamplesArgs,
     /// The text report goes to this file instead of stdout.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::replaceable::{names_in, replaceable};
+use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::core::run::{Run, SCHEMA};
+use crate::core::run::Run;
 use crate::core::split::Split;
 use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log, status};
@@ -20,7 +23,7 @@ use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
 
-pub use crate::cmd::files::{deliver, expand, is_dash, replace};
+pub use crate::cmd::files::{deliver, is_dash, replace};
 
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
@@ -39,6 +42,8 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The JSON report.
     pub json: Option<PathBuf>,
+    /// The samples.
+    pub samples: Option<PathBuf>,
     /// The tables as CSV.
     pub csv: Option<PathBuf>,
     /// The tables as Markdown.
@@ -59,7 +64,7 @@ impl Places {
 
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
-        self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
+        [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
     }
 }
 
@@ -75,6 +80,8 @@ pub struct Kept {
     owned: bool,
     /// Open ways to what is no regular file: a pipe of the shell's may not be there by name at the end.
     ways: Vec<(PathBuf, File)>,
+    /// The table of samples, until the run takes it.
+    table: Option<Log>,
 }
 
 impl Kept {
@@ -88,7 +95,8 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept { places, program, cwd, made: Vec::new(), owned: false, ways: Vec::new() };
+        let (made, ways) = (Vec::new(), Vec::new());
+        let mut kept = Kept { places, program, cwd, made, owned: false, ways, table: None };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -104,6 +112,7 @@ impl Kept {
             self.owned = true;
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
+            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];
@@ -116,8 +125,21 @@ impl Kept {
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
+        self.table = self.places.samples.clone().map(|path| self.begin_table(path)).transpose()?;
         self.write_record(run).or_else(unless_full).context("run.json")?;
         Ok(log)
+    }
+
+    fn begin_table(&mut self, path: PathBuf) -> anyhow::Result<Log> {
+        if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
+            bail!("--samples {}: it needs a file of its own", path.display());
+        }
+        samples::begin(self.open(&path)?, path)
+    }
+
+    /// The table of samples.
+    pub fn take_table(&mut self) -> Option<Log> {
+        self.table.take()
     }
 
     fn make_folder(&mut self, out: &Path) -> anyhow::Result<()> {
@@ -217,10 +239,17 @@ impl Kept {
     }
 
     /// Our status, when the target exited with 0 and the report of its memory fails.
-    fn verdict(&self, run: &Run, book: Option<&Book>) -> Option<i32> {
+    fn verdict(&self, run: &Run, book: Option<&Book>, memory: Option<&Series>) -> Option<i32> {
         let fine = run.end.as_ref().is_some_and(|end| end.status == 0);
-        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, None, run));
+        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, memory, run));
         split.filter(Split::fails).map(|_| status::REPORT_FAILED)
+    }
+
+    /// The samples of a run whose own were lost, from the table that is on disk.
+    fn reread_samples(&self) -> Option<Samples> {
+        let path = self.places.samples.as_ref().filter(|path| path.is_file())?;
+        let read = crate::cmd::samples::read(&mut File::open(path).ok()?).ok()?;
+        (!read.series.is_empty()).then_some(read)
     }
 
     /// Writes to where the user said.
@@ -245,16 +274,21 @@ impl Keeper for Kept {
         let _ = self.write_record(run);
     }
 
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished {
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished {
         let book = book.or_else(|| self.reread());
+        let reread = if samples.is_none() { self.reread_samples() } else { None };
+        let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
+        let memory = samples.or(series.as_ref());
+        samples::settle(run, memory, book.as_ref());
         if run.binary.is_none() {
             self.look_at_program(run);
         }
-        let source = Source { made: "live".to_owned(), ..Source::default() };
+        let samples = notes.unwrap_or_default();
+        let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
         let mut finished = Finished::default();
-        let status = self.verdict(run, book.as_ref());
+        let status = self.verdict(run, book.as_ref(), memory);
         if let (Some(status), Some(end)) = (status, &mut run.end) {
             end.status = status;
             finished.status = Some(status);
@@ -262,7 +296,7 @@ impl Keeper for Kept {
         let subject = Subject {
             run,
             book: book.as_ref(),
-            memory: None,
+            memory,
             source: &source,
             names: &names,
             naming: &naming,
@@ -313,33 +347,14 @@ impl Keeper for Kept {
 }
 
 /// A disk without room does not keep a run from its work: what is lost is counted and told at the end.
-fn unless_full(error: io::Error) -> io::Result<()> {
+///
+/// # Errors
+/// All others.
+pub fn unless_full(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
     }
-}
-
-fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?.map(|entry| entry.map(|e| PathBuf::from(e.file_name()))).collect()
-}
-
-/// Only a run of ours may be replaced, and only one that has ended.
-fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
-    let foreign = names.iter().find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
-    if let Some(name) = foreign {
-        bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
-    }
-    let record = std::fs::read(out.join("run.json")).unwrap_or_default();
-    let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-    let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
-        bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
-    }
-    if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
-        bail!("the run in {} is still going on: choose a new folder", out.display());
-    }
-    Ok(())
 }
 
 /// The JSON report as a file holds it.

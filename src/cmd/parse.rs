@@ -13,8 +13,10 @@ use crate::cli::ParseArgs;
 use crate::cmd::keep::{deliver, is_dash, json_text};
 use crate::cmd::manifests;
 use crate::cmd::run::view;
+use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
 use crate::core::lines::Assembler;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
@@ -82,6 +84,7 @@ pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Ke
 struct Found {
     run: Run,
     read: Kept,
+    samples: Option<Samples>,
     running: bool,
 }
 
@@ -90,66 +93,104 @@ struct Found {
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
-    let mut found = find(&args.path, args.reading.packed_pattern.as_ref())?;
+    let (mut found, made) = given(args)?;
     if let Some(percent) = args.reading.max_unattributed {
         found.run.max_unattributed_percent = Some(percent);
     }
-    let made =
-        if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
-    let source =
-        Source { made, torn: found.read.torn, unstamped: found.read.unstamped, running: found.running };
+    let (notes, memory) = found.samples.as_ref().map(|s| (s.notes.clone(), &s.series)).unzip();
+    let source = Source {
+        made,
+        torn: found.read.torn,
+        unstamped: found.read.unstamped,
+        running: found.running,
+        samples: notes.unwrap_or_default(),
+    };
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(&args.tables.manifests, program);
-    let (view, book) = (view(&args.tables), Some(&found.read.book));
-    let subject = Subject {
-        run: &found.run,
-        book,
-        memory: None,
-        source: &source,
-        names: &names,
-        naming: &naming,
-        view,
+    let (view, book) = (view(&args.tables), args.path.as_ref().map(|_| &found.read.book));
+    let subject =
+        Subject { run: &found.run, book, memory, source: &source, names: &names, naming: &naming, view };
+    write(args, &subject)?;
+    let no_samples = memory.is_none_or(Series::is_empty);
+    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0 && no_samples;
+    if nothing {
+        crate::cmd::complain(match &args.path {
+            Some(_) => {
+                "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?"
+            }
+            None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
+        });
+    }
+    let split = subject.split();
+    // Asked for a profile, or given a bare trace, and there is none: the report says why. So it is with the split.
+    let asked = found.run.profile || subject.expects_dispatches();
+    let no_split = found.run.split && split.as_ref().is_none_or(Split::is_empty);
+    let failed = args.reading.strict && is_failed(split.as_ref());
+    Ok(i32::from(nothing || asked && subject.no_dispatch() || no_split || failed))
+}
+
+/// Whether `--strict` fails; says why.
+fn is_failed(split: Option<&Split>) -> bool {
+    let why = match split {
+        None => Some("nothing in it tells of memory".to_owned()),
+        Some(split) => {
+            let finding = split.findings.iter().find(|f| f.fails).map(|f| f.text.clone());
+            finding.or_else(|| split.unjudged.clone())
+        }
     };
-    let profile = &found.read.book.profile;
+    if let Some(why) = &why {
+        crate::cmd::complain(&format!("--strict: {why}"));
+    }
+    why.is_some()
+}
+
+/// What the command line names, and its name in the report.
+fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
+    let pattern = args.reading.packed_pattern.as_ref();
+    let (mut found, mut made) = match &args.path {
+        Some(path) if is_dash(path) => (find(path, pattern)?, "of standard input".to_owned()),
+        Some(path) => (find(path, pattern)?, format!("of {}", path.display())),
+        None => (from_trace(Kept::default(), false)?, String::new()),
+    };
+    if let Some(path) = &args.samples.samples {
+        let read = if is_dash(path) { samples::read(&mut io::stdin().lock()) } else { open_samples(path) };
+        found.samples = Some(read.with_context(|| format!("cannot read {}", path.display()))?);
+        if made.is_empty() {
+            made = format!("of {}", path.display());
+        }
+    }
+    Ok((found, made))
+}
+
+fn open_samples(path: &Path) -> io::Result<Samples> {
+    samples::read(&mut File::open(path)?)
+}
+
+fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     let files = [
         (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
         (&args.tables.markdown, tables::markdown),
     ];
+    let none = Profile::default();
+    let profile = subject.book.map_or(&none, |book| &book.profile);
     for (path, table) in files {
         if let Some(path) = path {
-            let text = table(profile, &names, view);
+            let text = table(profile, subject.names, subject.view);
             deliver(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     if let Some(path) = &args.json {
-        deliver(path, json_text(&subject).as_bytes())
+        deliver(path, json_text(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let stdout = [&args.json, &args.tables.csv, &args.tables.markdown];
     let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
     if !taken {
         let to = args.report.as_deref().unwrap_or(Path::new("-"));
-        deliver(to, text::report(&subject).as_bytes())
+        deliver(to, text::report(subject).as_bytes())
             .with_context(|| format!("cannot write {}", to.display()))?;
     }
-    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0;
-    if nothing {
-        crate::cmd::complain(
-            "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
-        );
-    }
-    let split = subject.split();
-    // Asked for a profile, or given a bare trace, and there is none: the report says why. So it is with the split.
-    let asked = found.run.profile || subject.expects_dispatches();
-    let no_split = found.run.split && split.as_ref().is_none_or(Split::is_empty);
-    let failed = args.reading.strict && split.as_ref().is_none_or(|s| s.fails() || s.unjudged.is_some());
-    if failed {
-        let finding = split.iter().flat_map(|s| &s.findings).find(|f| f.fails).map(|f| f.text.clone());
-        let unjudged = split.as_ref().and_then(|s| s.unjudged.clone());
-        let why = finding.or(unjudged).unwrap_or_else(|| "nothing in it tells of memory".to_owned());
-        crate::cmd::complain(&format!("--strict: {why}"));
-    }
-    Ok(i32::from(nothing || asked && subject.no_dispatch() || no_split || failed))
+    Ok(())
 }
 
 fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
@@ -183,7 +224,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     } else {
         Run { schema: SCHEMA.to_owned(), ..Run::default() }
     };
-    Ok(Found { run, read, running })
+    Ok(Found { run, read, samples: None, running })
 }
 
 fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
@@ -201,5 +242,10 @@ fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> 
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }
+    found.samples = match open_samples(&folder.join("gtt.tsv")) {
+        Ok(read) => Some(read),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e).context("gtt.tsv"),
+    };
     Ok(found)
 }

@@ -6,6 +6,7 @@ pub mod book;
 pub mod duration;
 pub mod escalate;
 pub mod event;
+pub mod fdinfo;
 pub mod histogram;
 pub mod history;
 pub mod holding;

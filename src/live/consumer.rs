@@ -4,20 +4,22 @@
 //! sums so far are saved in the ring. So a successor in another process cuts the log to that length, goes on at that
 //! position, and no line is missing or there twice.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
+use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::log::{self, LogFile};
 use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
+use crate::live::sampler::Nudge;
 use crate::sys::clock::monotonic_ns;
 
 /// A pipe takes this much whole or not at all.
@@ -61,6 +63,9 @@ pub struct Consumer {
     /// Whether what is taken now is to be shown.
     showing: bool,
     book: Book,
+    /// The phase that the sampler was told last, and the way to it, once there is one.
+    phase: Option<Phase>,
+    sampler: Arc<OnceLock<Nudge>>,
 }
 
 /// The sums as they were saved last.
@@ -125,7 +130,15 @@ impl Consumer {
             bytes: Vec::new(),
             showing: true,
             book,
+            phase: None,
+            sampler: Arc::default(),
         }
+    }
+
+    /// Asks for a sample at the first line of a new phase.
+    pub fn telling(mut self, sampler: Arc<OnceLock<Nudge>>) -> Self {
+        self.sampler = sampler;
+        self
     }
 
     /// Reads lines as the run's record says.
@@ -183,6 +196,12 @@ impl Consumer {
             self.filter.bytes(&bytes, &mut self.echo_text);
         }
         (self.bytes, self.splitter) = (bytes, splitter);
+        if self.phase != self.book.phase() {
+            self.phase = self.book.phase();
+            if let Some(sampler) = self.sampler.get() {
+                sampler.now();
+            }
+        }
         if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
             self.flush();
         }

@@ -3,6 +3,8 @@
 
 pub mod json;
 pub mod kernels;
+pub mod memory_json;
+pub mod memory_text;
 pub mod profile_json;
 pub mod profile_text;
 pub mod split_json;
@@ -12,7 +14,9 @@ pub mod text;
 pub mod view;
 
 use crate::core::book::Book;
+use crate::core::memory::seen::Seen;
 use crate::core::memory::series::Series;
+use crate::core::memory::sums::Sums;
 use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
 use crate::core::split::Split;
@@ -25,7 +29,7 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// The sums of the lines; absent when they were lost.
     pub book: Option<&'a Book>,
-    /// The samples of its memory, when any were taken.
+    /// The samples of the memory; absent when they are not at hand.
     pub memory: Option<&'a Series>,
     /// How the facts came here.
     pub source: &'a Source,
@@ -48,6 +52,8 @@ pub struct Source {
     pub unstamped: u64,
     /// The run goes on at this moment.
     pub running: bool,
+    /// What was wrong with the samples that were read, a sentence each.
+    pub samples: Vec<String>,
 }
 
 impl Subject<'_> {
@@ -80,6 +86,17 @@ impl Subject<'_> {
             (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
         }
         (live.is_some() || tally.is_some()).then_some(counters)
+    }
+
+    /// What the samples add up to: computed from them where they are at hand, else as the record has it.
+    pub fn sums(&self) -> Option<Sums> {
+        let noted = self.seen().map(|seen| seen.sums.clone());
+        self.memory.map(|series| Sums::by_phases(series, self.book.map(|b| &b.phases))).or(noted)
+    }
+
+    /// What was seen of the memory besides its samples.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.run.end.as_ref().and_then(|end| end.memory.as_ref())
     }
 
     /// Whether the dispatches are a matter of this report: asked for, traced, or the trace of another tool.

@@ -257,7 +257,7 @@ fn no_client_is_a_reason_and_no_negative_row() {
     assert_eq!(split.process_why.as_deref(), Some("no amdgpu client was seen"));
     assert_eq!((split.peak.unattributed, split.unattributed_share), (None, None));
     let none = Split::of(&book(&lines), None, &asked());
-    assert_eq!(none.process_why.as_deref(), Some("no samples of GPU memory were taken"));
+    assert_eq!(none.process_why.as_deref(), Some("no samples of GPU memory are at hand"));
 }
 
 #[test]

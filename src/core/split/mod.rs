@@ -147,9 +147,12 @@ pub struct Split {
 }
 
 impl Split {
-    /// The split from a run's lines, its samples if there are any, and its record.
+    /// The split from a run's lines, its record, and its samples; where they are not at hand from what the record notes of
+    /// them.
     pub fn of(book: &Book, series: Option<&Series>, run: &Run) -> Split {
-        let sums = series.map(|series| Sums::by_phases(series, Some(&book.phases))).unwrap_or_default();
+        let noted = || run.end.as_ref().and_then(|end| end.memory.as_ref()).map(|seen| seen.sums.clone());
+        let sums = series.map(|series| Sums::by_phases(series, Some(&book.phases)));
+        let sums = sums.or_else(noted).unwrap_or_default();
         let moments = Moments::of(book, &sums);
         let [at_peak, at_steady, at_last] = moments.held(book);
         let mut split = Split { loaded: book.holding.loads > 0, ..Split::default() };
@@ -253,8 +256,9 @@ impl Moments {
             Some((Some(ns), _)) => Some(holding.at_sample(ns, LATE).cloned().unwrap_or_default()),
             _ => holding.peak().map(|(_, held)| held.clone()),
         };
-        let at = |ns: Option<u64>| ns.and_then(|ns| holding.at(ns).cloned());
-        [peak, at(self.steady_end), at(self.last_ns)]
+        // The first line of a tear-down may have the same stamp as the last one.
+        let steady = self.steady_end.and_then(|ns| holding.at_sample(ns.saturating_sub(1), 1).cloned());
+        [peak, steady, self.last_ns.and_then(|ns| holding.at(ns).cloned())]
     }
 }
 

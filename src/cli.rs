@@ -189,15 +189,15 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// The memory's sampling.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
     /// The split.
     #[command(flatten)]
     pub split: split::SplitArgs,
     /// How the split is read.
     #[command(flatten)]
     pub reading: split::ReadingArgs,
-    /// The memory's sampling.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
     /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= s/split verbose-by= max-unattributed= packed-pattern= strict interval= samples= driver= proc= sys= o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -41,16 +41,16 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
-arg\t'-v behind the arguments'
-none\t'Not at all'"
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l interval -d 'From one sample of the memory to the next, 1ms or more' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l samples -d 'Keep the samples in this file, a row each; with --out they are in gtt.tsv' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
+arg\t'-v behind the arguments'
+none\t'Not at all'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
@@ -98,16 +98,16 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
-arg\t'-v behind the arguments'
-none\t'Not at all'"
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l interval -d 'From one sample of the memory to the next, 1ms or more' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l samples -d 'Keep the samples in this file, a row each; with --out they are in gtt.tsv' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
+arg\t'-v behind the arguments'
+none\t'Not at all'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F

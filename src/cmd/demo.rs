@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use anyhow::Context as _;
 
 use crate::cli::{Cli, DemoArgs};
-use crate::cmd::expand::expand;
+use crate::cmd::files::expand;
 use crate::cmd::{complain, run};
 use crate::live::plan::Verdict;
 

@@ -121,27 +121,27 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
             None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
         });
     }
-    let split = subject.split();
-    // Asked for a profile, or given a bare trace, and there is none: the report says why. So it is with the split.
-    let asked = found.run.profile || subject.expects_dispatches();
-    let no_split = found.run.split && split.as_ref().is_none_or(Split::is_empty);
-    let failed = args.reading.strict && is_failed(split.as_ref());
-    Ok(i32::from(nothing || asked && subject.no_dispatch() || no_split || failed))
+    Ok(i32::from(nothing || lacks(&subject) | fails(args, &subject)))
 }
 
-/// Whether `--strict` fails; says why.
-fn is_failed(split: Option<&Split>) -> bool {
-    let why = match split {
-        None => Some("nothing in it tells of memory".to_owned()),
-        Some(split) => {
-            let finding = split.findings.iter().find(|f| f.fails).map(|f| f.text.clone());
-            finding.or_else(|| split.unjudged.clone())
-        }
-    };
-    if let Some(why) = &why {
+/// Asked for a profile or a split, or given a bare trace, and there is none: the report says why.
+fn lacks(subject: &Subject<'_>) -> bool {
+    let asked = subject.run.profile || subject.expects_dispatches();
+    let no_split = subject.run.split && subject.split().as_ref().is_none_or(Split::is_empty);
+    asked && subject.no_dispatch() || no_split
+}
+
+/// `--strict`, and the report fails or cannot be judged.
+fn fails(args: &ParseArgs, subject: &Subject<'_>) -> bool {
+    let split = subject.split();
+    let failed = args.reading.strict && split.as_ref().is_none_or(|s| s.fails() || s.unjudged.is_some());
+    if failed {
+        let finding = split.iter().flat_map(|s| &s.findings).find(|f| f.fails).map(|f| f.text.clone());
+        let unjudged = split.as_ref().and_then(|s| s.unjudged.clone());
+        let why = finding.or(unjudged).unwrap_or_else(|| "nothing in it tells of memory".to_owned());
         crate::cmd::complain(&format!("--strict: {why}"));
     }
-    why.is_some()
+    failed
 }
 
 /// What the command line names, and its name in the report.

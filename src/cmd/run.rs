@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use crate::cli::sampling::{LookArgs, SamplingArgs};
 use crate::cli::split::VerboseBy;
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
-use crate::cmd::expand::expand;
+use crate::cmd::files::expand;
 use crate::cmd::keep::{Kept, Places};
 use crate::cmd::search;
 use crate::core::memory::seen::Sampling;

@@ -124,6 +124,11 @@ impl Series {
         self.entries.iter().map(|e| &e.sample)
     }
 
+    /// The kept ones by time, each with the number of those right before it that were like it and are not kept.
+    pub fn entries(&self) -> impl Iterator<Item = (&Sample, u32)> {
+        self.entries.iter().map(|e| (&e.sample, e.before))
+    }
+
     /// What is exact for the whole run.
     pub fn whole(&self) -> &Whole {
         &self.whole

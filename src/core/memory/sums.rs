@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::memory::sample::{STATES, Sample, State};
 use crate::core::memory::series::Series;
+use crate::core::phases::Phases;
 
 /// The sums of a series. Absent = unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ pub struct Figures {
 }
 
 impl Sums {
+    /// The sums of a run whose log tells when load ended and tear-down began.
+    pub fn by_phases(series: &Series, phases: Option<&Phases>) -> Sums {
+        let last = series.samples().next_back().map(|s| s.ns);
+        Sums::of(series, phases.zip(last).and_then(|(phases, last)| phases.steady_until(last)))
+    }
+
     /// The sums. `steady` is the time between load and tear-down, where it is known.
     pub fn of(series: &Series, steady: Option<(u64, u64)>) -> Sums {
         let whole = series.whole();

@@ -1,11 +1,15 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
+pub mod sampling;
+pub mod split;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd::demo_target;
+use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
 pub mod stamp;
 
@@ -17,11 +21,12 @@ line end ('no-newline'), and how the run ended ('end').";
 
 const EXIT_STATUS: &str = "\
 Exit status: the target's own; or we die of the signal that the target died of; 124 the timeout ended it; \
-125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace.";
+125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace; \
+121 the target exited with 0 and --strict found the report failed.";
 
 const TICKET: &str = "\
 Inside a GPU ticket that kills when its time is over:\n  \
-gpu-hold -l LANE -t 15 -- hrx-wrap -p -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
+gpu-hold -l LANE -t 15 -- hrx-wrap -p -s -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
 What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
 
 const KERNELS: &str = "\
@@ -30,6 +35,11 @@ One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = un
 An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
 that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
 Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
+const MEM: &str = "\
+GTT is what is resident where the kernel says so; a process's clients are counted once, however many descriptors and \
+processes hold them. Memory of hipMallocManaged does not show: look at the processes' own beside it.\n\n\
+Exit status: 0 done, 1 no client of the driver, 2 usage or I/O: no such process, or it may not be read.";
 
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
@@ -63,13 +73,16 @@ pub enum Command {
         after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
         override_usage = "hrx-wrap run [OPTIONS] -- CMD [ARG…]"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
-         Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
+         Exit status: 0 done, 1 nothing to report or --strict failed, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// The GPU memory that a running process tree holds now.
+    #[command(after_long_help = MEM)]
+    Mem(MemArgs),
     /// The kernel catalogue: id to family and name, and back.
     #[command(after_long_help = KERNELS)]
     Kernels(KernelsArgs),
@@ -178,7 +191,16 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
-    /// Keep the run in this folder: run.json trace.log report.txt report.json.
+    /// The memory's sampling.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// The split.
+    #[command(flatten)]
+    pub split: split::SplitArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
+    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -233,9 +255,12 @@ pub struct RunArgs {
 /// The options of `parse`.
 #[derive(Debug, Args)]
 pub struct ParseArgs {
-    /// A run folder, a kept trace, or - for standard input.
-    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    pub path: PathBuf,
+    /// A run folder, a kept trace, or - for standard input; may be left out when --samples is given.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, required_unless_present = "samples")]
+    pub path: Option<PathBuf>,
+    /// The samples.
+    #[command(flatten)]
+    pub samples: SamplesArgs,
     /// The text report goes to this file instead of stdout.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,
@@ -245,6 +270,9 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
 }
 
 /// The options of `kernels`.

@@ -9,15 +9,21 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::replaceable::{names_in, replaceable};
+use crate::cmd::samples::{self, Samples};
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::core::run::{Run, SCHEMA};
-use crate::core::{signals, trace};
-use crate::live::plan::{Finished, Keeper, Log};
+use crate::core::run::Run;
+use crate::core::split::Split;
+use crate::core::trace;
+use crate::live::plan::{Finished, Keeper, Log, status};
 use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
+
+pub use crate::cmd::files::{deliver, expand, is_dash, replace};
 
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
@@ -36,6 +42,8 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The JSON report.
     pub json: Option<PathBuf>,
+    /// The samples.
+    pub samples: Option<PathBuf>,
     /// The tables as CSV.
     pub csv: Option<PathBuf>,
     /// The tables as Markdown.
@@ -44,6 +52,8 @@ pub struct Places {
     pub manifests: Vec<PathBuf>,
     /// How tables are shown.
     pub view: View,
+    /// A report that fails makes our status another one.
+    pub strict: bool,
 }
 
 impl Places {
@@ -59,13 +69,8 @@ impl Places {
 
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
-        self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
+        [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
     }
-}
-
-/// `-` stands for standard output, and so do the paths that lead there.
-pub fn is_dash(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
 }
 
 /// The files of one run.
@@ -80,6 +85,8 @@ pub struct Kept {
     owned: bool,
     /// Open ways to what is no regular file: a pipe of the shell's may not be there by name at the end.
     ways: Vec<(PathBuf, File)>,
+    /// The table of samples, until the run takes it.
+    table: Option<Log>,
 }
 
 impl Kept {
@@ -93,7 +100,8 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept { places, program, cwd, made: Vec::new(), owned: false, ways: Vec::new() };
+        let (made, ways) = (Vec::new(), Vec::new());
+        let mut kept = Kept { places, program, cwd, made, owned: false, ways, table: None };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -107,7 +115,9 @@ impl Kept {
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
+            let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log_path();
+            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];
@@ -120,8 +130,21 @@ impl Kept {
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
+        self.table = self.places.samples.clone().map(|path| self.begin_table(path)).transpose()?;
         self.write_record(run).or_else(unless_full).context("run.json")?;
         Ok(log)
+    }
+
+    fn begin_table(&mut self, path: PathBuf) -> anyhow::Result<Log> {
+        if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
+            bail!("--samples {}: it needs a file of its own", path.display());
+        }
+        samples::begin(self.open(&path)?, path)
+    }
+
+    /// The table of samples.
+    pub fn take_table(&mut self) -> Option<Log> {
+        self.table.take()
     }
 
     fn make_folder(&mut self, out: &Path) -> anyhow::Result<()> {
@@ -217,7 +240,21 @@ impl Kept {
     fn reread(&self) -> Option<Book> {
         // Reading from a pipe would take its reader's lines, and a device may have no end.
         let path = self.places.log.as_ref().filter(|path| path.is_file())?;
-        crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
+        crate::cmd::parse::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
+    }
+
+    /// Our status, when the target exited with 0 and the report of its memory fails.
+    fn verdict(&self, run: &Run, book: Option<&Book>, memory: Option<&Series>) -> Option<i32> {
+        let fine = run.end.as_ref().is_some_and(|end| end.status == 0);
+        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, memory, run));
+        split.filter(Split::fails).map(|_| status::REPORT_FAILED)
+    }
+
+    /// The samples of a run whose own were lost, from the table that is on disk.
+    fn reread_samples(&self) -> Option<Samples> {
+        let path = self.places.samples.as_ref().filter(|path| path.is_file())?;
+        let read = crate::cmd::samples::read(&mut File::open(path).ok()?).ok()?;
+        (!read.series.is_empty()).then_some(read)
     }
 
     /// Writes to where the user said.
@@ -242,19 +279,36 @@ impl Keeper for Kept {
         let _ = self.write_record(run);
     }
 
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished {
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished {
         let book = book.or_else(|| self.reread());
+        let reread = if samples.is_none() { self.reread_samples() } else { None };
+        let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
+        let memory = samples.or(series.as_ref());
+        samples::settle(run, memory);
         if run.binary.is_none() {
             self.look_at_program(run);
         }
-        let source = Source { made: "live".to_owned(), ..Source::default() };
+        let samples = notes.unwrap_or_default();
+        let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
-        let subject =
-            Subject { run, book: book.as_ref(), source: &source, names: &names, naming: &naming, view };
+        let mut finished = Finished::default();
+        let status = self.verdict(run, book.as_ref(), memory);
+        if let (Some(status), Some(end)) = (status, &mut run.end) {
+            end.status = status;
+            finished.status = Some(status);
+        }
+        let subject = Subject {
+            run,
+            book: book.as_ref(),
+            memory,
+            source: &source,
+            names: &names,
+            naming: &naming,
+            view,
+        };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
-        let mut finished = Finished::default();
         let mut note = |what: &Path, result: io::Result<()>| {
             if let Err(error) = result {
                 finished.troubles.push(format!("cannot write {}: {error}", what.display()));
@@ -298,33 +352,14 @@ impl Keeper for Kept {
 }
 
 /// A disk without room does not keep a run from its work: what is lost is counted and told at the end.
-fn unless_full(error: io::Error) -> io::Result<()> {
+///
+/// # Errors
+/// All others.
+pub fn unless_full(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
     }
-}
-
-fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?.map(|entry| entry.map(|e| PathBuf::from(e.file_name()))).collect()
-}
-
-/// Only a run of ours may be replaced, and only one that has ended.
-fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
-    let foreign = names.iter().find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
-    if let Some(name) = foreign {
-        bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
-    }
-    let record = std::fs::read(out.join("run.json")).unwrap_or_default();
-    let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-    let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
-        bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
-    }
-    if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
-        bail!("the run in {} is still going on: choose a new folder", out.display());
-    }
-    Ok(())
 }
 
 /// The JSON report as a file holds it.
@@ -333,60 +368,4 @@ pub fn json_text(subject: &Subject<'_>) -> String {
     let mut text = serde_json::to_string_pretty(&json::report(subject)).unwrap_or_default();
     text.push('\n');
     text
-}
-
-/// Writes a file so that a reader sees the old content or the new, never half of it.
-///
-/// # Errors
-/// The disk's.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    written
-}
-
-/// Writes to where the user said: a file, standard output (`-`), or something that is no regular file.
-///
-/// # Errors
-/// The disk's, or that the reader is gone.
-pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
-    if is_dash(path) {
-        let mut out = io::stdout().lock();
-        return out.write_all(content).and_then(|()| out.flush());
-    }
-    match path.metadata() {
-        Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
-        _ => replace(path, content),
-    }
-}
-
-/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
-pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
-    let program = run.command.first().map_or("", String::as_str);
-    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
-    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
-    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
-    let text = path.to_string_lossy();
-    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
-    while let Some(c) = chars.next() {
-        match (c, if c == '%' { chars.next() } else { None }) {
-            ('%', Some('h')) => out.push_str(&run.host.name),
-            ('%', Some('p')) => out.push_str(&pid.to_string()),
-            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
-            ('%', Some('n')) => out.push_str(&name),
-            ('%', Some('%')) => out.push('%'),
-            (c, other) => out.extend(std::iter::once(c).chain(other)),
-        }
-    }
-    PathBuf::from(out)
-}
-
-/// `SIGTERM` for the record.
-pub fn signal_name(signal: i32) -> String {
-    signals::name(signal)
 }

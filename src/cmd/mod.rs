@@ -3,12 +3,16 @@
 
 pub mod demo;
 pub mod demo_target;
+pub mod files;
 pub mod keep;
 pub mod kernels;
 pub mod manifests;
+pub mod mem;
 pub mod parse;
 pub mod provenance;
+pub mod replaceable;
 pub mod run;
+pub mod samples;
 pub mod search;
 pub mod self_test;
 pub mod stamp;
@@ -68,6 +72,7 @@ fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {
         Some(Command::Run(args)) => (run::run(&args, inherited), status::FAILED),
         Some(Command::Demo(args)) => (demo::demo(&args, inherited), status::FAILED),
         Some(Command::Parse(args)) => (parse::parse(&args).map(Verdict::Exit), USAGE),
+        Some(Command::Mem(args)) => (mem::mem(&args).map(Verdict::Exit), USAGE),
         Some(Command::Kernels(args)) => (kernels::kernels(&args).map(Verdict::Exit), USAGE),
         Some(Command::SelfTest) => (self_test::self_test().map(Verdict::Exit), USAGE),
         Some(Command::DemoTarget(args)) => (demo_target::run(&args).map(|n| Verdict::Exit(n.into())), USAGE),

@@ -4,20 +4,26 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
+use crate::cli::sampling::{LookArgs, SamplingArgs};
+use crate::cli::split::VerboseBy;
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
-use crate::cmd::keep::{Kept, Places, expand};
+use crate::cmd::files::expand;
+use crate::cmd::keep::{Kept, Places};
 use crate::cmd::{search, stamp};
+use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;
+use crate::core::split::packed::SWITCH as HOST_WEIGHTS;
 use crate::core::text::printable;
 use crate::live::echo::Mode;
 use crate::live::front::{self, Outcome};
 use crate::live::plan::{Plan, Verdict, status};
+use crate::live::sampler;
 use crate::live::target::Refusal;
 use crate::report::view::{Sort, Unit, View};
 use crate::sys::{clock, host, term};
@@ -44,9 +50,10 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         log.as_deref(),
         &mut record,
     );
+    let sampling = look(&args.sampling.look, args.sampling.interval)?;
     let (mut kept, log) = Kept::create(places, executable, &record)?;
     let plan = Plan {
-        command: args.command.clone(),
+        command: args.command.iter().cloned().chain(appended(args).into_iter().map(OsString::from)).collect(),
         candidates: search::for_exec(&paths),
         environment: environment(&record.changed.env)?,
         pty: is_pty(args.stdio),
@@ -64,6 +71,8 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         keep_stdout,
         source,
         log,
+        sampling,
+        samples: kept.take_table(),
         run: record,
     };
     match front::run(&plan, &mut kept) {
@@ -89,8 +98,30 @@ fn changed_env(args: &RunArgs) -> Vec<String> {
         set.push(format!("GGML_HRX_DEBUG_SERIAL_START_COMMAND={from}"));
         set.push(format!("GGML_HRX_DEBUG_SERIAL_END_COMMAND={to}"));
     }
+    if args.split.split {
+        set.push(format!("{HOST_WEIGHTS}=1"));
+        if args.split.verbose_by.is_none_or(|by| by == VerboseBy::Env) {
+            // Level 4 prints each buffer once and nothing a token; llama.cpp of before 2024-09 prints them anyway.
+            set.push("LLAMA_ARG_LOG_VERBOSITY=4".to_owned());
+        }
+    }
     set.extend(args.env.iter().cloned());
     set
+}
+
+/// The arguments that the target gets behind its own: llama-bench knows no other way to be asked for its log.
+fn appended(args: &RunArgs) -> Vec<String> {
+    let bench = args
+        .command
+        .first()
+        .is_some_and(|program| Path::new(program).file_name().is_some_and(|name| name == "llama-bench"));
+    let wanted = match args.split.verbose_by {
+        None => bench,
+        Some(by) => by == VerboseBy::Arg,
+    };
+    let given = args.command.iter().skip(1).any(|word| word == "-v" || word == "--verbose");
+    let append = args.split.split && wanted && !given;
+    append.then(|| "-v".to_owned()).into_iter().collect()
 }
 
 /// As with `timeout`, 0 is no limit.
@@ -110,10 +141,12 @@ fn places(args: &RunArgs, record: &Run) -> Places {
         log: named(&args.log),
         report: named(&args.report),
         json: named(&args.json),
+        samples: named(&args.sampling.samples),
         csv: named(&args.tables.csv),
         markdown: named(&args.tables.markdown),
         manifests: args.tables.manifests.clone(),
         view: view(&args.tables),
+        strict: args.reading.strict,
     }
 }
 
@@ -127,7 +160,10 @@ pub fn record(args: &RunArgs) -> Run {
         command: words,
         label: args.label.as_ref().map(|l| printable(l.as_bytes())),
         profile: args.profile,
-        changed: Changed { env: changed_env(args), args: Vec::new() },
+        split: args.split.split,
+        packed_pattern: args.reading.packed_pattern.as_ref().map(|p| p.as_str().to_owned()),
+        max_unattributed_percent: args.reading.max_unattributed,
+        changed: Changed { env: changed_env(args), args: appended(args) },
         host: Host { name: host::name(), kernel: host::kernel() },
         clock: Clock {
             name: "CLOCK_MONOTONIC".to_owned(),
@@ -142,8 +178,38 @@ pub fn record(args: &RunArgs) -> Run {
             kill_after_ns: args.kill_after,
             signal: signals::name(args.signal),
         },
+        sampling: Some(sampling_record(&args.sampling)),
         cwd: std::env::current_dir().ok().map(|d| printable(d.as_os_str().as_bytes())),
         ..Run::default()
+    }
+}
+
+/// How the user wants the memory looked at.
+///
+/// # Errors
+/// There is no such `/proc`.
+pub fn look(args: &LookArgs, interval_ns: u64) -> anyhow::Result<sampler::Options> {
+    if !args.proc.is_dir() {
+        bail!("--proc {}: there is no such folder", args.proc.display());
+    }
+    Ok(sampler::Options {
+        interval_ns,
+        driver: args.driver.clone(),
+        proc: args.proc.clone(),
+        sys: args.sys.clone(),
+        pss: true,
+    })
+}
+
+/// The same for the record: places that are not the usual ones are named.
+fn sampling_record(args: &SamplingArgs) -> Sampling {
+    let other =
+        |path: &Path, usual: &str| (path != Path::new(usual)).then(|| printable(path.as_os_str().as_bytes()));
+    Sampling {
+        interval_ns: args.interval,
+        driver: args.look.driver.clone(),
+        proc: other(&args.look.proc, "/proc"),
+        sys: other(&args.look.sys, "/sys"),
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The commands whose words are not for `run`.
-pub const OTHERS: [&str; 5] = ["parse", "kernels", "demo", "self-test", "demo-target"];
+pub const OTHERS: [&str; 6] = ["parse", "mem", "kernels", "demo", "self-test", "demo-target"];
 
 /// The line for an error of the command line's parser. `words` are the arguments as given.
 pub fn line(error: &clap::Error, words: &[String]) -> String {
@@ -25,6 +25,9 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
         (ErrorKind::MissingRequiredArgument, None) if what.contains("--profile") => {
             "--programs and --commands narrow the trace that -p (--profile) asks for: give that as well"
                 .to_owned()
+        }
+        (ErrorKind::MissingRequiredArgument, None) if what.contains("--split") => {
+            "--verbose-by says how -s (--split) asks for buffer lines: give that as well".to_owned()
         }
         (ErrorKind::MissingRequiredArgument, None) => {
             "no command: give one behind '--', as in hrx-wrap -o RUN -- llama-bench -m M.gguf".to_owned()

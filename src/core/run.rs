@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::core::memory::seen::{Sampling, Seen};
+
 /// The schema that this version writes.
 pub const SCHEMA: &str = "hrx-wrap/1";
 
@@ -24,6 +26,15 @@ pub struct Run {
     /// A profile of the dispatches was asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
+    /// A split of its memory was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub split: bool,
+    /// The user's pattern for lines of the host-weight trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packed_pattern: Option<String>,
+    /// What may stay unattributed, percent of the peak, when the user said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unattributed_percent: Option<f64>,
     /// What we changed for the target.
     pub changed: Changed,
     /// The machine.
@@ -40,6 +51,9 @@ pub struct Run {
     pub stdio: String,
     /// The limits that were set.
     pub limits: Limits,
+    /// How the memory is sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// Working folder at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -163,6 +177,9 @@ pub struct End {
     pub partial: Option<String>,
     /// What the ring, the log and the echo counted.
     pub counters: Counters,
+    /// What was seen of the tree's memory; absent when it was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Seen>,
     /// Signals that were handed on, and those that were not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<Forwarded>,
@@ -271,6 +288,9 @@ pub struct Process {
     pub name: String,
     /// Its state letter in `/proc/<pid>/stat`.
     pub state: String,
+    /// GTT of the clients that it held when it was seen last, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gtt_bytes: Option<u64>,
 }
 
 impl Run {

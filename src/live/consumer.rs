@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line};
+use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
@@ -176,6 +177,12 @@ impl Consumer {
             bytes: Vec::new(),
             book,
         }
+    }
+
+    /// Reads lines as the run's record says.
+    pub fn reading(mut self, run: &Run) -> Self {
+        self.book.read_as(run);
+        self
     }
 
     /// Takes one record, if a whole one is there.

@@ -21,6 +21,7 @@ pub mod proc;
 pub mod read_port;
 pub mod reader;
 pub mod ring;
+pub mod sampler;
 pub mod shelf;
 pub mod signalling;
 pub mod source;

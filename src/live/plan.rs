@@ -6,8 +6,10 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::run::Run;
 use crate::live::echo::Mode;
+use crate::live::sampler;
 use crate::live::source::Source;
 
 /// One run, decided.
@@ -41,11 +43,15 @@ pub struct Plan {
     pub source: Option<Source>,
     /// The kept trace, with its header written.
     pub log: Option<Log>,
+    /// How the tree's memory is looked at.
+    pub sampling: sampler::Options,
+    /// The table of samples, with its header written.
+    pub samples: Option<Log>,
     /// The record, as far as it is known.
     pub run: Run,
 }
 
-/// The kept trace's file.
+/// The file of the kept trace, or of the samples.
 #[derive(Debug)]
 pub struct Log {
     /// The open file.
@@ -60,9 +66,9 @@ pub struct Log {
 pub trait Keeper {
     /// The target runs.
     fn started(&mut self, run: &Run);
-    /// The run is over. Yields the report for our stderr, if one goes there. `book` is absent when it was lost with the
-    /// process that kept it.
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished;
+    /// The run is over. Yields the report for our stderr, if one goes there. `book` and `samples` are absent when they were
+    /// lost with the process that kept them.
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished;
     /// The target could not be started: nothing of the run stays.
     fn discard(&mut self);
 }
@@ -74,6 +80,8 @@ pub struct Finished {
     pub report: String,
     /// What could not be written, a sentence each.
     pub troubles: Vec<String>,
+    /// Our status in place of the target's 0: the report failed. The record says it too.
+    pub status: Option<i32>,
 }
 
 /// How `hrx-wrap` itself ends.
@@ -97,6 +105,8 @@ impl Verdict {
 
 /// The statuses that are ours (`timeout`'s and the shell's).
 pub mod status {
+    /// The target exited with 0 and the report failed (`--strict`).
+    pub const REPORT_FAILED: i32 = 121;
     /// The timeout ended the target.
     pub const TIMED_OUT: i32 = 124;
     /// We failed.

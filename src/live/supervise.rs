@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::core::memory::series::Series;
 use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
@@ -15,9 +16,10 @@ use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
 use crate::live::outcome;
-use crate::live::plan::{Keeper, Plan};
+use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
+use crate::live::sampler::{self, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
@@ -64,11 +66,28 @@ pub fn supervise(
     let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
+    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
     supervisor.watch(&name);
+    let samples = take_samples(sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
-    conclude(supervisor, &mut run, left, &flow.echo, keeper);
+    conclude(supervisor, &mut run, left, &samples, &flow.echo, keeper);
     Ok(())
+}
+
+/// The table of samples behind its header.
+fn open_table(plan: &Plan) -> anyhow::Result<Option<LogFile>> {
+    let Some(table) = &plan.samples else { return Ok(None) };
+    let file = table.file.try_clone().context("the samples")?;
+    Ok(Some(LogFile::resume(file, table.path.display().to_string(), table.offset)))
+}
+
+/// Ends the sampling; what it saw goes into the record.
+fn take_samples(sampler: Sampler, end: &mut End) -> Series {
+    let sampler::Left { series, seen, trouble } = sampler.finish(DISK_PATIENCE);
+    end.notes.extend(trouble);
+    end.memory = Some(seen);
+    series
 }
 
 /// The target, or nothing when it could not be started; then nothing of the run stays.
@@ -135,7 +154,7 @@ impl Flow {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
         let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
-        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo);
+        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
@@ -164,6 +183,7 @@ impl<'a> Supervisor<'a> {
         inbox: Inbox,
         target: Target,
         flow: &Flow,
+        sampler: &Sampler,
     ) -> anyhow::Result<Self> {
         let now = monotonic_ns();
         Ok(Supervisor {
@@ -185,6 +205,7 @@ impl<'a> Supervisor<'a> {
             end: End::default(),
             progress: Arc::clone(&flow.progress),
             reader_done: flow.reader_done.try_clone().context("a descriptor")?,
+            sampler: sampler.nudge(),
             ours: Arc::clone(&flow.ours),
         })
     }
@@ -195,10 +216,11 @@ fn conclude(
     mut supervisor: Supervisor<'_>,
     run: &mut Run,
     left: Option<Left>,
+    samples: &Series,
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
-    let verdict = outcome::settle(&mut supervisor);
+    let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
     let left = left.unwrap_or_else(|| consumer::saved(&supervisor.shared.ring));
@@ -213,7 +235,10 @@ fn conclude(
         supervisor.front_gone |= supervisor.shared.front.has_ended();
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
-        let made = keeper.finished(run, Some(book.clone()));
+        let made = keeper.finished(run, Some(book.clone()), Some(samples));
+        if let Some(status) = made.status {
+            verdict = Verdict::Exit(status);
+        }
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

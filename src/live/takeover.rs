@@ -49,7 +49,7 @@ pub fn finish(
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
     let rest = ours.try_clone().context("a descriptor")?;
     let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
-    let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo);
+    let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
     // On a thread, as in the supervisor: a disk, or a pipe that nobody reads, must not keep us from our end.
     let draining = Running::work(move |_| {
         consumer.drain();
@@ -74,7 +74,7 @@ pub fn finish(
     let disk = if stuck { outcome::DISK_STUCK } else { "" };
     end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}{disk}"));
     run.end = Some(end);
-    let made = keeper.finished(&mut run, (!whole).then_some(book));
+    let made = keeper.finished(&mut run, (!whole).then_some(book), None);
     if let Some(log) = &mut log {
         outcome::close_log(log, &run);
     }

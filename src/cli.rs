@@ -7,6 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd::demo_target;
 
+mod compare;
+mod pictures;
+pub use compare::CompareArgs;
+pub use pictures::PictureArgs;
+
 const TRACE_FORMAT: &str = "\
 The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
 CLOCK_MONOTONIC in nanoseconds when the line's first byte was read. Lines that begin with '# hrx-wrap/1 ' are ours: \
@@ -28,6 +33,13 @@ One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = un
 An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
 that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
 Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
+const COMPARE: &str = "\
+Times are a run of a program, behind its first one (kernels are made on first use), so runs of different length can be \
+compared. 'noise' is half the 99 % interval of the difference; 'no difference' is said only where it is under the \
+threshold. With one run a side it is the spread inside the runs: give three a side for what differs from run to run.\n\n\
+Exit status: 0 no regression, 1 a regression above --threshold that is larger than the noise, 2 usage or I/O, \
+3 not comparable (serial trace against none, other stamps or clock, no kernel in both) without --force.";
 
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
@@ -68,6 +80,9 @@ pub enum Command {
          Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// Two or more runs side by side: where the time went up or down, and whether that is more than noise.
+    #[command(after_long_help = COMPARE, override_usage = "hrx-wrap compare [OPTIONS] BASE NEW…\n       hrx-wrap compare [OPTIONS] BASE… --vs NEW…\n       hrx-wrap compare [OPTIONS] --label OLD --label NEW RUN…")]
+    Compare(CompareArgs),
     /// The kernel catalogue: id to family and name, and back.
     #[command(after_long_help = KERNELS)]
     Kernels(KernelsArgs),
@@ -176,7 +191,7 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
-    /// Keep the run in this folder: run.json trace.log report.txt report.json.
+    /// Keep the run in this folder: run.json trace.log report.txt report.json report.html timeline.pftrace.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -193,6 +208,9 @@ pub struct RunArgs {
     /// The report as JSON in this file (- = stdout).
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Pictures.
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     /// End the target after this time: 90, 90s, 15m, 1h30m; 0 = never.
     #[arg(short, long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<u64>,
@@ -240,6 +258,9 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// Pictures.
+    #[command(flatten)]
+    pub pictures: PictureArgs,
 }
 
 /// The options of `kernels`.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
@@ -16,7 +17,7 @@ use crate::core::run::{Run, SCHEMA};
 use crate::core::{signals, trace};
 use crate::live::plan::{Finished, Keeper, Log};
 use crate::report::view::View;
-use crate::report::{Source, Subject, json, tables, text};
+use crate::report::{Source, Subject, json, page, tables, text};
 use crate::sys::fd;
 
 /// The files of a run folder; nothing else in it is ever removed.
@@ -40,6 +41,12 @@ pub struct Places {
     pub csv: Option<PathBuf>,
     /// The tables as Markdown.
     pub markdown: Option<PathBuf>,
+    /// The report as a page.
+    pub html: Option<PathBuf>,
+    /// The timeline.
+    pub timeline: Option<PathBuf>,
+    /// Its spans at the most.
+    pub timeline_max: u64,
     /// Kernel manifests that the user named.
     pub manifests: Vec<PathBuf>,
     /// How tables are shown.
@@ -49,12 +56,36 @@ pub struct Places {
 impl Places {
     /// Whether a report goes to our standard output.
     pub fn need_stdout(&self) -> bool {
-        [&self.report, &self.json, &self.csv, &self.markdown].into_iter().flatten().any(|p| is_dash(p))
+        [&self.report, &self.json, &self.csv, &self.markdown, &self.html]
+            .into_iter()
+            .flatten()
+            .any(|p| is_dash(p))
     }
 
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
-        self.out.is_some() || self.log.is_some() || self.json.is_some() || self.report.is_some()
+        let files = [&self.out, &self.log, &self.json, &self.report, &self.html];
+        files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether the timeline can be made: it is drawn from the kept trace when the run has ended.
+    fn check_timeline(&self) -> anyhow::Result<()> {
+        let Some(timeline) = &self.timeline else { return Ok(()) };
+        if is_dash(timeline) {
+            bail!("--timeline goes to a file: name one");
+        }
+        match (&self.out, &self.log) {
+            (_, Some(log)) if log.metadata().is_ok_and(|m| !m.is_file()) => {
+                bail!(
+                    "--timeline is drawn from the kept trace, and {} is no file: choose a file with --log",
+                    log.display()
+                )
+            }
+            (None, None) => {
+                bail!("--timeline is drawn from the kept trace: keep it, with --out DIR or --log FILE")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -99,6 +130,7 @@ impl Kept {
     }
 
     fn open_all(&mut self, run: &Run) -> anyhow::Result<Option<Log>> {
+        self.places.check_timeline()?;
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
@@ -106,7 +138,8 @@ impl Kept {
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
         }
         let places = &self.places;
-        let files = [&places.report, &places.json, &places.csv, &places.markdown];
+        let files =
+            [&places.report, &places.json, &places.csv, &places.markdown, &places.html, &places.timeline];
         for path in files.into_iter().flatten().cloned().collect::<Vec<_>>() {
             if !is_dash(&path) {
                 let file = self.open(&path)?;
@@ -224,6 +257,40 @@ impl Kept {
         }
     }
 
+    /// Writes the page and the timeline to where they go; yields how that went.
+    fn pictures(&self, subject: &Subject<'_>) -> Vec<(PathBuf, io::Result<()>)> {
+        let places = &self.places;
+        let inside = |name: &str| places.out.as_ref().map(|out| out.join(name));
+        let mut results = Vec::new();
+        let kept = inside("report.html");
+        if kept.is_some() || places.html.is_some() {
+            let page = page::report(subject, None);
+            if let Some(path) = kept {
+                let result = replace(&path, page.as_bytes());
+                results.push((path, result));
+            }
+            if let Some(path) = places.html.clone() {
+                let result = self.hand_out(&path, page.as_bytes());
+                results.push((path, result));
+            }
+        }
+        let (Some(book), Some(log)) = (subject.book, places.log.as_ref()) else { return results };
+        let matter = Matter {
+            run: subject.run,
+            profile: &book.profile,
+            names: subject.names,
+            memory: None,
+            most: places.timeline_max,
+        };
+        // Only a file can be read again.
+        let log = log.is_file().then_some(log.as_path());
+        for path in inside("timeline.pftrace").into_iter().chain(places.timeline.clone()) {
+            let result = timeline::write(&matter, log, &path);
+            results.push((path, result));
+        }
+        results
+    }
+
     fn look_at_program(&self, run: &mut Run) {
         let program = self.program.as_deref();
         run.binary = program.and_then(crate::cmd::provenance::binary);
@@ -273,9 +340,15 @@ impl Keeper for Kept {
                 note(path, self.hand_out(path, table(profile, &names, view).as_bytes()));
             }
         }
-        match &self.places.report {
-            Some(path) => note(path, self.hand_out(path, text.as_bytes())),
-            None => finished.report = text,
+        if let Some(path) = &self.places.report {
+            note(path, self.hand_out(path, text.as_bytes()));
+        }
+        // Pictures come last: they take the longest, and the rest is there already should we be killed.
+        for (path, result) in self.pictures(&subject) {
+            note(&path, result);
+        }
+        if self.places.report.is_none() {
+            finished.report = text;
         }
         finished
     }

@@ -104,6 +104,9 @@ fn places(args: &RunArgs, record: &Run) -> Places {
         json: named(&args.json),
         csv: named(&args.tables.csv),
         markdown: named(&args.tables.markdown),
+        html: named(&args.pictures.html),
+        timeline: named(&args.pictures.timeline),
+        timeline_max: args.pictures.timeline_max,
         manifests: args.tables.manifests.clone(),
         view: view(&args.tables),
     }
@@ -151,12 +154,16 @@ pub fn view(args: &TableArgs) -> View {
         SortArg::Launch => Sort::Launch,
         SortArg::Name => Sort::Name,
     };
-    let unit = match args.unit {
+    View { sort, top: args.top.max(1), unit: unit(args.unit) }
+}
+
+/// The unit that the user wants.
+pub fn unit(unit: UnitArg) -> Unit {
+    match unit {
         UnitArg::Ns => Unit::Ns,
         UnitArg::Us => Unit::Us,
         UnitArg::Ms => Unit::Ms,
-    };
-    View { sort, top: args.top.max(1), unit }
+    }
 }
 
 /// This program.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod book;
+pub mod compare;
 pub mod duration;
 pub mod escalate;
 pub mod event;
@@ -9,6 +10,7 @@ pub mod histogram;
 pub mod kernel_id;
 pub mod lines;
 pub mod memory;
+pub mod moments;
 pub mod names;
 pub mod parse;
 pub mod procstat;
@@ -17,4 +19,5 @@ pub mod run;
 pub mod signals;
 pub mod tally;
 pub mod text;
+pub mod timeline;
 pub mod trace;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::core::histogram::Histogram;
+use crate::core::moments::Moments;
 use crate::core::parse::serial::{HOST_PHASES, List};
 
 /// A run of a list holds at most this many dispatches; a longer one is settled in parts.
@@ -67,6 +68,12 @@ pub struct Kernel {
     pub launch_ns: u64,
     /// The part of its device time that lies in the program's first run, ns.
     pub first_run_ns: u64,
+    /// Its dispatches in that run.
+    pub first_run_count: u64,
+    /// Its device time in each of the program's runs behind the first in which it is, ns: what a comparison judges by.
+    pub steady: Moments,
+    /// Its device time in the run that is being added, ns; absent while it is not in it.
+    going_ns: Option<u64>,
 }
 
 /// One program: a list of a size, with a sequence of kernels.
@@ -95,6 +102,8 @@ pub struct Program {
     pub first_run_ns: u64,
     /// Device times of its runs behind the first.
     pub steady: Histogram,
+    /// Their mean and spread, ns.
+    pub steady_moments: Moments,
     /// The time from begin to end of the program runs whose both ends are known, ns.
     pub wall_ns: u64,
     /// Those runs.
@@ -169,8 +178,15 @@ impl Program {
             kernel.device.add(dispatch.device);
             kernel.launch_ns += dispatch.launch;
             kernel.bindings = kernel.bindings.or(dispatch.bindings);
+            kernel.going_ns = Some(kernel.going_ns.unwrap_or(0) + dispatch.device);
             if first {
                 kernel.first_run_ns += dispatch.device;
+                kernel.first_run_count += 1;
+            }
+        }
+        for kernel in &mut self.kernels {
+            if let (Some(ns), false) = (kernel.going_ns.take(), first) {
+                kernel.steady.add(ns as f64);
             }
         }
         let sums = Sums::of(run);
@@ -182,6 +198,7 @@ impl Program {
             self.first_run_ns = sums.device;
         } else {
             self.steady.add(sums.device);
+            self.steady_moments.add(sums.device as f64);
         }
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cli::CompareArgs;
-use crate::cmd::keep::{deliver, is_dash};
+use crate::cmd::keep::deliver;
+use crate::cmd::places::is_dash;
 use crate::cmd::run::unit;
 use crate::cmd::{manifests, parse};
 use crate::core::compare::facts::Facts;

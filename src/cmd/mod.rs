@@ -8,6 +8,7 @@ pub mod keep;
 pub mod kernels;
 pub mod manifests;
 pub mod parse;
+pub mod places;
 pub mod provenance;
 pub mod run;
 pub mod search;

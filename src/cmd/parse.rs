@@ -9,8 +9,9 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Map, Value};
 
 use crate::cli::ParseArgs;
-use crate::cmd::keep::{deliver, is_dash, json_text};
+use crate::cmd::keep::{deliver, json_text};
 use crate::cmd::manifests;
+use crate::cmd::places::is_dash;
 use crate::cmd::run::view;
 use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;

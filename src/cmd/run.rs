@@ -10,7 +10,8 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
-use crate::cmd::keep::{Kept, Places, expand};
+use crate::cmd::keep::Kept;
+use crate::cmd::places::{Places, expand};
 use crate::cmd::search;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;

@@ -3,6 +3,9 @@ use super::noise::{Value, Verdict};
 use super::*;
 use crate::core::run::{Changed, Clock, Run};
 
+/// A field, and what makes it another.
+type Other = (&'static str, fn(&mut Facts));
+
 fn kernel(id: u64, calls: f64, ns: f64) -> KernelFacts {
     let time = Value { is: ns, error: Some(ns / 1_000.0), freedom: 20 };
     KernelFacts { id: Some(id), calls, time, ..KernelFacts::default() }
@@ -117,7 +120,7 @@ fn what_is_not_comparable_is_refused_and_what_only_differs_is_shown() {
     };
     let same = with(|_| {});
     assert!(same.differences.is_empty() && same.refusals().is_empty());
-    let refused: [(&str, fn(&mut Facts)); 5] = [
+    let refused: [Other; 5] = [
         ("stamps", |f| f.run.stamped = "source".into()),
         ("clock", |f| f.run.clock.name = "TSC".into()),
         ("resolution", |f| f.run.clock.resolution_ns = 7),
@@ -132,7 +135,7 @@ fn what_is_not_comparable_is_refused_and_what_only_differs_is_shown() {
         assert_eq!(c.refusals().len(), 1, "{field}: {:?}", c.refusals());
         assert_eq!(c.differences.iter().map(|d| d.field).collect::<Vec<_>>(), [field]);
     }
-    let shown: [(&str, fn(&mut Facts)); 3] = [
+    let shown: [Other; 3] = [
         ("build", |f| f.build = Some("build: 8".into())),
         ("command", |f| f.run.command = vec!["x".into()]),
         ("kernel", |f| f.run.host.kernel = "Linux 7".into()),

@@ -601,3 +601,19 @@ fn a_dispatch_whose_end_has_no_time_is_broken_and_not_open() {
         assert_eq!((profile.open().len(), profile.coverage.broken), (0, 1), "{end} {behind}");
     }
 }
+
+#[test]
+fn a_run_that_was_cut_off_does_not_look_fast() {
+    let mut trace = Trace::default();
+    for _ in 0..3 {
+        trace.dispatch(0, 2, 7, 4, 30_000);
+        trace.dispatch(1, 2, 8, 4, 50_000);
+    }
+    trace.dispatch(0, 2, 7, 4, 30_000);
+    let profile = trace.profile();
+    let program = profile.programs()[0];
+    assert_eq!((program.runs, program.steady.count()), (4, 3));
+    assert_eq!((program.steady_moments.count(), program.steady_moments.mean()), (2, Some(80_000.0)));
+    let kernel = &program.kernels[0];
+    assert_eq!((kernel.steady_count, kernel.steady.mean()), (2, Some(30_000.0)));
+}

@@ -222,7 +222,7 @@ fn whole_programs_are_drawn_from_the_start() {
         picture.spans.iter().filter(|s| s.0 == Track::Device(0)).map(|s| s.4.place.unwrap().2);
     // Indices go 0, 1, 2, 3 over and over: no program is cut.
     let indices: Vec<u64> = end_of_first_window.collect();
-    assert!(indices.len() % 4 == 0 && indices.chunks(4).all(|c| c == [0, 1, 2, 3]), "{indices:?}");
+    assert!(indices.len().is_multiple_of(4) && indices.chunks(4).all(|c| c == [0, 1, 2, 3]), "{indices:?}");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn cautions(comparison: &Comparison) -> Vec<String> {
     if comparison.single() {
         all.push(format!(
             "one run a side: noise is the spread inside the runs; what differs from run to run is not in it, so only changes \
-             above the threshold of {} % are called better or worse",
+             above the threshold of {} % are called better or worse: give three runs a side",
             relative(Some(comparison.threshold)).trim_start_matches('+')
         ));
     }

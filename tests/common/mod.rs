@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub mod terminal;
+pub mod traces;
 
 /// The program under test.
 pub const BIN: &str = env!("CARGO_BIN_EXE_hrx-wrap");

@@ -42,7 +42,7 @@ pub struct ProgramFacts {
     pub fingerprint: String,
     /// Its runs.
     pub runs: u64,
-    /// The numbers are of its runs behind the first; else it had one alone, and they are of that.
+    /// The numbers are of its whole runs behind the first; else it had one alone, and they are of that.
     pub steady: bool,
     /// Device time of a run, ns.
     pub time: Value,
@@ -105,11 +105,11 @@ impl ProgramFacts {
 }
 
 impl KernelFacts {
-    /// `None`: the kernel was in the first run alone.
+    /// `None`: the kernel was in the first run alone, or in no whole one.
     fn of(kernel: &Kernel, steady: bool, runs: u64, names: &Catalogue) -> Option<KernelFacts> {
         let name = kernel.id.and_then(|id| names.get(id));
         let (count, time) = if steady {
-            (kernel.device.count() - kernel.first_run_count, value(kernel.steady, runs))
+            (kernel.steady_count, value(kernel.steady, runs))
         } else {
             (kernel.device.count(), alone(kernel.device.total(), [&kernel.device].into_iter()))
         };

@@ -123,7 +123,8 @@ pub fn judge(base: &[Value], new: &[Value], threshold: f64) -> Option<Judged> {
                 Verdict::Better
             }
         }
-        Some(x) if x.half <= matters => Verdict::Same,
+        // … unless it is so small that the threshold is far.
+        Some(x) if x.half <= matters && (!x.within || change <= x.half.max(matters / 2.0)) => Verdict::Same,
         Some(Noise { variance: Some(v), .. }) => {
             Verdict::CannotTell(more(base.len() as u64, new.len() as u64, *v, change.max(matters)))
         }
@@ -244,7 +245,12 @@ mod tests {
         let one = |is, error| [Value { is, error: Some(error), freedom: 15 }];
         let verdict = |new, error| judge(&one(100.0, error), &one(new, error), 0.05).map(|j| j.verdict);
         assert_eq!(verdict(110.0, 0.5), Some(Verdict::Worse));
-        assert_eq!(verdict(104.0, 0.5), Some(Verdict::Same), "above the noise inside, but not the threshold");
+        assert_eq!(
+            verdict(102.0, 0.5),
+            Some(Verdict::Same),
+            "above the noise inside, but far from the threshold"
+        );
+        assert_eq!(verdict(104.0, 0.5), Some(Verdict::CannotTell(Some(2))), "near the threshold");
         assert_eq!(verdict(110.0, 5.0), Some(Verdict::CannotTell(Some(2))));
         let bare = judge(&side(&[100.0]), &side(&[150.0]), 0.05).unwrap();
         assert_eq!((bare.verdict, bare.noise), (Verdict::CannotTell(Some(2)), None));

@@ -204,19 +204,22 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     /// A dispatch that did not come to its end. It is drawn in any case.
     fn open(&mut self, open: &Open) {
         let context = self.context(open.key);
-        let facts = Facts {
+        let on_device = open.state == State::OnDevice;
+        let place = Some((open.key.list, open.key.commands, open.key.index));
+        // The flag stands on the span that did not come to its end, and on no other.
+        let facts = |last: bool| Facts {
             kernel_id: open.kernel_id,
-            place: Some((open.key.list, open.key.commands, open.key.index)),
-            open: open.until.is_none(),
-            left: open.until.is_some(),
+            place,
+            open: last && open.until.is_none(),
+            left: last && open.until.is_some(),
             ..Facts::default()
         };
         let name = Name::Kernel(open.kernel_id);
         let launched = open.launched.unwrap_or(open.since);
-        let launch_end = if open.state == State::Launching { open.until } else { Some(launched) };
-        self.span(Track::Launches(context), name, open.since, launch_end, &facts);
-        if open.state == State::OnDevice {
-            self.span(Track::Device(context), name, launched, open.until, &facts);
+        let launch_end = if on_device { Some(launched) } else { open.until };
+        self.span(Track::Launches(context), name, open.since, launch_end, &facts(!on_device));
+        if on_device {
+            self.span(Track::Device(context), name, launched, open.until, &facts(true));
         }
         self.device_free[usize::from(context)] = open.until.unwrap_or(launched);
     }

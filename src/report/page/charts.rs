@@ -139,7 +139,7 @@ pub fn histogram(title: &str, device: &Histogram, median: &str, p95: &str) -> St
         ));
     }
     out.push_str(&format!(
-        "<path class=\"axis\" d=\"M0 {base}H{w}\"/><text class=\"dim\" x=\"0\" y=\"10\">{tallest} dispatches</text>"
+        "<path class=\"axis\" d=\"M0 {base}H{w}\"/><text class=\"dim\" x=\"0\" y=\"10\">{tallest} ↑ dispatches</text>"
     ));
     for (part, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
         out.push_str(&format!(

@@ -57,10 +57,10 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
     }
     let bytes = peak.gtt_bytes?;
     let end = if x(peak.ns) > SIZE.0 * 0.7 { "end" } else { "start" };
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<circle class=\"peak\" cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"4\"><title>peak {2}</title></circle><text x=\"{0:.1}\" \
-         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg>\n",
+         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg>",
         x(peak.ns),
         y(bytes as f64),
         mib(bytes),

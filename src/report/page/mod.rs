@@ -9,7 +9,7 @@ use crate::core::compare::Comparison;
 use crate::core::memory::series::Series;
 use crate::core::profile::Profile;
 use crate::core::profile::program::Program;
-use crate::core::text::clipped;
+use crate::core::text::{clipped, count};
 use crate::report::compare_rows::{Sides, summary, tables};
 use crate::report::compare_text::headline;
 use crate::report::kernels::{Row, rows};
@@ -128,12 +128,12 @@ fn one_program(out: &mut String, subject: &Subject<'_>, profile: &Profile, progr
     let rows = rows(program, profile, subject.names, view);
     let total = program.total();
     out.push_str(&format!(
-        "<h2>Program: {} list of {} commands <span class=\"dim\">[{}]</span></h2>\n<p>{} runs, {} dispatches, {} ms on the \
+        "<h2>Program: {} list of {} commands <span class=\"dim\">[{}]</span></h2>\n<p>{}, {} dispatches, {} ms on the \
          device. Shares are compared inside one program only.</p>\n",
         program.list.name(),
         program.commands,
         program.fingerprint(),
-        program.runs,
+        count(program.runs, "run"),
         program.dispatches,
         fixed(total, 1_000_000, 3)
     ));
@@ -166,7 +166,14 @@ fn account(out: &mut String, program: &Program) {
             ("host", host),
             ("unattributed", rest),
         ];
-        (format!("Wall time of {} runs: {} ms", program.walls, fixed(program.wall_ns, 1_000_000, 3)), parts)
+        (
+            format!(
+                "Wall time of {}: {} ms",
+                count(program.walls, "run"),
+                fixed(program.wall_ns, 1_000_000, 3)
+            ),
+            parts,
+        )
     } else {
         let parts = vec![
             ("device", program.total()),

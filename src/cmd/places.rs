@@ -1,0 +1,102 @@
+//! Where the reports of a run go, as the user said.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+use crate::core::run::Run;
+use crate::report::view::View;
+
+/// Where things go.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The run folder.
+    pub out: Option<PathBuf>,
+    /// It may replace a run of ours.
+    pub force: bool,
+    /// The kept trace.
+    pub log: Option<PathBuf>,
+    /// The text report instead of stderr.
+    pub report: Option<PathBuf>,
+    /// The JSON report.
+    pub json: Option<PathBuf>,
+    /// The tables as CSV.
+    pub csv: Option<PathBuf>,
+    /// The tables as Markdown.
+    pub markdown: Option<PathBuf>,
+    /// The report as a page.
+    pub html: Option<PathBuf>,
+    /// The timeline.
+    pub timeline: Option<PathBuf>,
+    /// Its spans at the most.
+    pub timeline_max: u64,
+    /// Kernel manifests that the user named.
+    pub manifests: Vec<PathBuf>,
+    /// How tables are shown.
+    pub view: View,
+}
+
+impl Places {
+    /// Whether a report goes to our standard output.
+    pub fn need_stdout(&self) -> bool {
+        [&self.report, &self.json, &self.csv, &self.markdown, &self.html]
+            .into_iter()
+            .flatten()
+            .any(|p| is_dash(p))
+    }
+
+    /// Whether anything is kept, so that it is worth asking git.
+    pub fn keep_anything(&self) -> bool {
+        let files = [&self.out, &self.log, &self.json, &self.report, &self.html];
+        files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether the timeline can be made: it is drawn from the kept trace when the run has ended.
+    ///
+    /// # Errors
+    /// A sentence with the remedy.
+    pub fn check_timeline(&self) -> anyhow::Result<()> {
+        let Some(timeline) = &self.timeline else { return Ok(()) };
+        if is_dash(timeline) {
+            bail!("--timeline goes to a file: name one");
+        }
+        match (&self.out, &self.log) {
+            (_, Some(log)) if log.metadata().is_ok_and(|m| !m.is_file()) => {
+                bail!(
+                    "--timeline is drawn from the kept trace, and {} is no file: choose a file with --log",
+                    log.display()
+                )
+            }
+            (None, None) => {
+                bail!("--timeline is drawn from the kept trace: keep it, with --out DIR or --log FILE")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `-` stands for standard output, and so do the paths that lead there.
+pub fn is_dash(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
+}
+
+/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
+pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
+    let program = run.command.first().map_or("", String::as_str);
+    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
+    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
+    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
+    let text = path.to_string_lossy();
+    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('h')) => out.push_str(&run.host.name),
+            ('%', Some('p')) => out.push_str(&pid.to_string()),
+            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
+            ('%', Some('n')) => out.push_str(&name),
+            ('%', Some('%')) => out.push('%'),
+            (c, other) => out.extend(std::iter::once(c).chain(other)),
+        }
+    }
+    PathBuf::from(out)
+}

@@ -168,9 +168,28 @@ fn repeated_runs_give_medians_and_a_side_may_lack_a_program() {
     let of = |ns| run(&[program(3, "a", &[kernel(1, 1.0, ns)])]);
     let base = [of(100.0), of(101.0), of(99.0), run(&[])];
     let c = compare(&base, &[of(120.0), of(121.0), of(119.0)], 0.05);
-    let judged = c.programs[0].judged.unwrap();
+    let judged = c.programs[0].judged.unwrap().whole;
     assert_eq!((judged.base, judged.new, judged.verdict), (100.0, 120.0, Verdict::Worse));
     assert_eq!(judged.base_range, Some((99.0, 101.0)));
     let c = compare(&base[..3], &[run(&[])], 0.05);
     assert_eq!((&c.programs[0].kind, c.programs[0].change_ns), (&Kind::Vanished, -100.0));
+}
+
+#[test]
+fn where_the_sum_is_lost_in_noise_the_median_call_tells() {
+    let of = |sum: f64, call: f64| {
+        let call = Some(Value { is: call, error: Some(call / 1_000.0), freedom: 300 });
+        run(&[program(3, "a", &[KernelFacts { call, ..kernel(1, 10.0, sum) }])])
+    };
+    let base = [of(1_000.0, 100.0), of(2_000.0, 100.2), of(900.0, 99.8)];
+    let slow = compare(&base, &[of(1_200.0, 110.0), of(1_000.0, 110.2), of(3_000.0, 109.8)], 0.05);
+    let row = slow.programs[0].kernels[0].judged.unwrap();
+    assert!(matches!(row.whole.verdict, Verdict::CannotTell(_)));
+    assert_eq!((row.deciding().0.verdict, row.deciding().1), (Verdict::Worse, true));
+    assert_eq!(slow.regressions().len(), 1);
+    let same = compare(&base, &[of(1_200.0, 100.1), of(1_000.0, 100.0), of(3_000.0, 99.9)], 0.05);
+    assert_eq!(same.programs[0].kernels[0].judged.unwrap().deciding().0.verdict, Verdict::Same);
+    // A sum that tells goes before: more calls are slower, whatever a call takes.
+    let more = compare(&[of(1_000.0, 100.0)], &[of(2_000.0, 100.0)], 0.05);
+    assert_eq!(more.programs[0].kernels[0].judged.unwrap().deciding().0.verdict, Verdict::Worse);
 }

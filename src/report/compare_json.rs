@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::core::compare::noise::{Judged, Verdict};
+use crate::core::compare::noise::{Judged, Twice, Verdict};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::run::SCHEMA;
 use crate::report::compare_rows::{Sides, verdict_word};
@@ -52,6 +52,16 @@ fn judged(judged: &Judged) -> Value {
     })
 }
 
+/// A row that is judged twice: the verdict is that of the one that counts.
+fn twice(twice: &Twice) -> Value {
+    let mut all = judged(&twice.whole);
+    let (deciding, by_median) = twice.deciding();
+    all["verdict"] = verdict_word(deciding.verdict).into();
+    all["by_median_call"] = by_median.into();
+    all["median_call"] = twice.typical.as_ref().map(judged).into();
+    all
+}
+
 fn kind(kind: &Kind) -> &'static str {
     match kind {
         Kind::Both => "both",
@@ -73,7 +83,7 @@ fn program(row: &ProgramRow) -> Value {
         "steady": row.steady,
         "kind": kind(&row.kind),
         "change_ns": row.change_ns,
-        "judged": row.judged.as_ref().map(judged),
+        "judged": row.judged.as_ref().map(twice),
         "kernels": row.kernels.iter().map(kernel).collect::<Vec<_>>(),
     })
 }
@@ -94,6 +104,6 @@ fn kernel(row: &KernelRow) -> Value {
         "change_ns": row.change_ns(),
         "called_more_ns": row.called_more_ns,
         "each_slower_ns": row.each_slower_ns,
-        "judged": row.judged.as_ref().map(judged),
+        "judged": row.judged.as_ref().map(twice),
     })
 }

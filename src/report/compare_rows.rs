@@ -1,6 +1,6 @@
 //! A comparison as tables, once for text, Markdown and HTML.
 
-use crate::core::compare::noise::{Judged, Verdict};
+use crate::core::compare::noise::{Judged, Twice, Verdict};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::text::count;
 use crate::report::view::{Unit, View, fixed};
@@ -77,8 +77,13 @@ fn noise(judged: &Judged) -> String {
 }
 
 /// The verdict on a row that is on both sides, else what it is.
-fn verdict(kind: &Kind, judged: Option<&Judged>) -> String {
-    let words = judged.map_or(String::new(), |j| j.verdict.words());
+fn verdict(kind: &Kind, judged: Option<&Twice>) -> String {
+    let words = judged.map_or(String::new(), |twice| match twice.deciding() {
+        (typical, true) => {
+            format!("{} (median call {} %)", typical.verdict.words(), relative(typical.relative()))
+        }
+        (whole, false) => whole.verdict.words(),
+    });
     match kind {
         Kind::Both => words,
         Kind::New => "new".to_owned(),
@@ -132,7 +137,8 @@ fn whole(comparison: &Comparison, view: View) -> Table {
     for program in &comparison.programs {
         let what = format!("a run of the {}, ms", program.name());
         if let Some(judged) = &program.judged {
-            table.rows.push(judged_row(judged, verdict(&program.kind, Some(judged)), what, Unit::Ms));
+            let words = verdict(&program.kind, Some(judged));
+            table.rows.push(judged_row(&judged.whole, words, what, Unit::Ms));
         }
     }
     let wall = match &comparison.wall {
@@ -199,7 +205,7 @@ fn cautions(comparison: &Comparison) -> Vec<String> {
 
 fn program(row: &ProgramRow, view: View) -> Table {
     let unit = view.unit.sign();
-    let several = row.judged.is_some_and(|j| j.base_range.or(j.new_range).is_some());
+    let several = row.judged.is_some_and(|j| j.whole.base_range.or(j.whole.new_range).is_some());
     let middle = if several { "median of runs [least–most]" } else { "" };
     let mut table = Table {
         title: format!("PROGRAM {}: {}", row.name(), what_it_is(row)),
@@ -241,14 +247,14 @@ fn what_it_is(row: &ProgramRow) -> String {
         (Kind::Vanished, _) => {
             format!("vanished, {}, {} ms a run", count(row.runs.0, "run"), ms(-row.change_ns))
         }
-        (_, Some(j)) => format!(
+        (kind, Some(judged @ Twice { whole: j, .. })) => format!(
             "{} → {} runs; {} → {} ms a run ({} %): {}",
             row.runs.0,
             row.runs.1,
             ms(j.base),
             ms(j.new),
             relative(j.relative()),
-            j.verdict.words()
+            verdict(kind, Some(judged))
         ),
         (_, None) => String::new(),
     }
@@ -260,7 +266,7 @@ fn kernel(row: &KernelRow, unit: Unit) -> Vec<String> {
         if n.fract() == 0.0 { (n as u64).to_string() } else { fixed((n * 100.0).round() as u64, 100, 2) }
     };
     let (c0, c1) = (calls(row.calls.0), calls(row.calls.1));
-    let judged = row.judged.as_ref();
+    let judged = row.judged.as_ref().map(|j| &j.whole);
     vec![
         signed(row.change_ns(), scale, digits),
         signed(row.called_more_ns, scale, digits),
@@ -270,7 +276,7 @@ fn kernel(row: &KernelRow, unit: Unit) -> Vec<String> {
         relative(judged.and_then(Judged::relative)),
         judged.map_or("–".to_owned(), noise),
         if c0 == c1 { c0 } else { format!("{c0} → {c1}") },
-        verdict(&row.kind, judged),
+        verdict(&row.kind, row.judged.as_ref()),
         row.label.clone(),
     ]
 }

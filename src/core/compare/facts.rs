@@ -46,6 +46,8 @@ pub struct ProgramFacts {
     pub steady: bool,
     /// Device time of a run, ns.
     pub time: Value,
+    /// The same from the kernels' median calls, ns: blind for the few calls that something else held up.
+    pub typical: Option<Value>,
     /// Its kernels.
     pub kernels: Vec<KernelFacts>,
 }
@@ -63,6 +65,8 @@ pub struct KernelFacts {
     pub calls: f64,
     /// Device time in a run of its program, ns.
     pub time: Value,
+    /// Its median call, ns, of all its calls with a time.
+    pub call: Option<Value>,
 }
 
 impl Facts {
@@ -71,15 +75,26 @@ impl Facts {
         let end = run.end.as_ref();
         let own_end = end.filter(|end| end.exit.cause == "exited" && partial.is_none());
         let profile = &book.profile;
+        let (completed, unresolved) = (profile.coverage.completed, profile.coverage.unresolved);
+        let mut programs: Vec<ProgramFacts> =
+            profile.programs().into_iter().map(|p| ProgramFacts::of(p, names)).collect();
+        if unresolved * 100 > completed {
+            // Stamps that came too late scatter in bursts: the spread inside the run says too little about them.
+            for program in &mut programs {
+                let kernels = program.kernels.iter_mut().flat_map(|k| [Some(&mut k.time), k.call.as_mut()]);
+                let all = kernels.chain([Some(&mut program.time), program.typical.as_mut()]);
+                all.flatten().for_each(|value| value.error = None);
+            }
+        }
         Facts {
             run: run.clone(),
             build: book.tally.build.clone(),
             wall_ns: own_end.and_then(|end| end.at_ns.checked_sub(run.clock.start_ns)),
             partial,
             floor_ns: profile.floor_ns(),
-            completed: profile.coverage.completed,
-            unresolved: profile.coverage.unresolved,
-            programs: profile.programs().into_iter().map(|p| ProgramFacts::of(p, names)).collect(),
+            completed,
+            unresolved,
+            programs,
         }
     }
 }
@@ -88,6 +103,8 @@ impl ProgramFacts {
     fn of(program: &Program, names: &Catalogue) -> ProgramFacts {
         let steady = program.steady_moments.count() > 0;
         let runs = if steady { program.steady_moments.count() } else { 1 };
+        let kernels: Vec<KernelFacts> =
+            program.kernels.iter().filter_map(|k| KernelFacts::of(k, steady, runs, names)).collect();
         ProgramFacts {
             list: program.list,
             commands: program.commands,
@@ -99,7 +116,8 @@ impl ProgramFacts {
             } else {
                 alone(program.total(), program.kernels.iter().map(|k| &k.device))
             },
-            kernels: program.kernels.iter().filter_map(|k| KernelFacts::of(k, steady, runs, names)).collect(),
+            typical: typical(&kernels),
+            kernels,
         }
     }
 }
@@ -119,6 +137,11 @@ impl KernelFacts {
             source: name.and_then(|n| n.source.as_ref()).map(|s| printable(s.as_bytes())),
             calls: count as f64 / runs as f64,
             time,
+            call: kernel.device.typical().map(|(is, error)| Value {
+                is,
+                error: Some(error),
+                freedom: kernel.device.count().saturating_sub(1),
+            }),
         })
     }
 
@@ -131,6 +154,18 @@ impl KernelFacts {
             (None, None) => "no kernel named in its lines".to_owned(),
         }
     }
+}
+
+/// A run of a program from the median calls of its kernels; `None` when a kernel has no call with a time.
+fn typical(kernels: &[KernelFacts]) -> Option<Value> {
+    let (mut is, mut variance, mut freedom) = (0.0, 0.0, u64::MAX);
+    for kernel in kernels {
+        let call = kernel.call?;
+        is += call.is * kernel.calls;
+        variance += (call.error? * kernel.calls).powi(2);
+        freedom = freedom.min(call.freedom.max(1));
+    }
+    (is > 0.0).then(|| Value { is, error: Some(variance.sqrt()), freedom })
 }
 
 /// A time a run of the program; runs in which a kernel is not count with nothing.

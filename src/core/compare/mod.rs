@@ -13,7 +13,7 @@ use crate::core::parse::serial::List;
 use facts::{Facts, KernelFacts, ProgramFacts};
 use header::Difference;
 use matching::Slot;
-use noise::{Judged, Value, Verdict, judge, median};
+use noise::{Judged, Twice, Value, Verdict, judge, median};
 
 /// Everything that two sides differ in.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub struct ProgramRow {
     /// Device time of a run of it, ns; of a side that has none, 0.
     pub change_ns: f64,
     /// Judged, when it is on both sides.
-    pub judged: Option<Judged>,
+    pub judged: Option<Twice>,
     /// Its kernels, the one that changed most first.
     pub kernels: Vec<KernelRow>,
 }
@@ -92,7 +92,7 @@ pub struct KernelRow {
     /// Of the change: by longer (or shorter) calls, ns.
     pub each_slower_ns: f64,
     /// Judged, when it is on both sides.
-    pub judged: Option<Judged>,
+    pub judged: Option<Twice>,
 }
 
 impl KernelRow {
@@ -121,16 +121,17 @@ impl Comparison {
     /// The rows that are worse by more than threshold and noise: what they are, and by how much of the base.
     pub fn regressions(&self) -> Vec<(String, Option<f64>)> {
         let mut all = Vec::new();
-        let mut look = |name: String, judged: &Option<Judged>| {
+        let mut look = |name: String, judged: Option<&Judged>| {
             if let Some(judged) = judged.filter(|j| j.regressed(self.threshold)) {
                 all.push((name, judged.relative()));
             }
         };
-        look("wall time".to_owned(), &self.wall);
+        look("wall time".to_owned(), self.wall.as_ref());
         for program in &self.programs {
-            look(program.name(), &program.judged);
+            look(program.name(), program.judged.as_ref().map(|j| j.deciding().0));
             for kernel in &program.kernels {
-                look(format!("{} in {}", kernel.label, program.name()), &kernel.judged);
+                let name = format!("{} in {}", kernel.label, program.name());
+                look(name, kernel.judged.as_ref().map(|j| j.deciding().0));
             }
         }
         all
@@ -144,8 +145,9 @@ impl Comparison {
     /// Rows by verdict: better, worse, same, cannot tell.
     pub fn verdicts(&self) -> [usize; 4] {
         let rows = self.programs.iter().flat_map(|p| p.kernels.iter().map(|k| k.judged).chain([p.judged]));
+        let rows = rows.flatten().map(|j| *j.deciding().0);
         let mut counts = [0; 4];
-        for judged in rows.chain([self.wall]).flatten() {
+        for judged in rows.chain(self.wall) {
             counts[match judged.verdict {
                 Verdict::Better => 0,
                 Verdict::Worse => 1,
@@ -204,6 +206,18 @@ fn unresolved(side: &[Facts]) -> Option<f64> {
     (all > 0.0).then(|| sum(|f| f.unresolved) / all)
 }
 
+fn twice(
+    base: &[Value],
+    new: &[Value],
+    typical_base: &[Value],
+    typical_new: &[Value],
+    threshold: f64,
+) -> Option<Twice> {
+    let whole = judge(base, new, threshold)?;
+    let all = typical_base.len() == base.len() && typical_new.len() == new.len();
+    Some(Twice { whole, typical: judge(typical_base, typical_new, threshold).filter(|_| all) })
+}
+
 fn kind(base: bool, new: bool) -> Kind {
     match (base, new) {
         (true, false) => Kind::Vanished,
@@ -215,6 +229,7 @@ fn kind(base: bool, new: bool) -> Kind {
 fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
     let times = |new| slot.side(new).map(|p| p.time).collect::<Vec<Value>>();
     let (base, new) = (times(false), times(true));
+    let typical = |new| slot.side(new).filter_map(|p| p.typical).collect::<Vec<Value>>();
     let first = |new| slot.side(new).next();
     let runs = |new| slot.side(new).map(|p| p.runs).sum();
     ProgramRow {
@@ -228,7 +243,7 @@ fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
         steady: slot.side(false).chain(slot.side(true)).all(|p| p.steady),
         kind: kind(!base.is_empty(), !new.is_empty()),
         change_ns: median(&new).unwrap_or(0.0) - median(&base).unwrap_or(0.0),
-        judged: judge(&base, &new, threshold),
+        judged: twice(&base, &new, &typical(false), &typical(true), threshold),
         kernels: kernel_rows(slot, threshold),
     }
 }
@@ -295,6 +310,10 @@ fn kernel_row(both: &Both<'_>, threshold: f64) -> KernelRow {
         let all: Vec<Value> = side.iter().map(|k| Value::exact(k.calls)).collect();
         median(&all).unwrap_or(0.0)
     };
+    // Of calls: how often it is called shows in the time alone.
+    let medians = |side: &[&KernelFacts]| {
+        side.iter().filter_map(|k| k.call.filter(|_| k.calls > 0.0)).collect::<Vec<Value>>()
+    };
     let (base, new) = (times(&both.base), times(&both.new));
     let (c0, c1) = (calls(&both.base), calls(&both.new));
     let (t0, t1) = (median(&base).unwrap_or(0.0), median(&new).unwrap_or(0.0));
@@ -315,7 +334,7 @@ fn kernel_row(both: &Both<'_>, threshold: f64) -> KernelRow {
         time_ns: (t0, t1),
         called_more_ns: called_more,
         each_slower_ns: t1 - t0 - called_more,
-        judged: judge(&base, &new, threshold),
+        judged: twice(&base, &new, &medians(&both.base), &medians(&both.new), threshold),
     }
 }
 

@@ -99,6 +99,27 @@ impl Judged {
     }
 }
 
+/// A row judged by its whole time, and by the medians of what it consists of, which do not see the few calls that
+/// something else held up. The first counts where it tells anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Twice {
+    /// By the time itself.
+    pub whole: Judged,
+    /// By median calls.
+    pub typical: Option<Judged>,
+}
+
+impl Twice {
+    /// The one that counts, and whether it is that of the median calls.
+    pub fn deciding(&self) -> (&Judged, bool) {
+        let unclear = |j: &Judged| matches!(j.verdict, Verdict::CannotTell(_));
+        match &self.typical {
+            Some(typical) if unclear(&self.whole) && !unclear(typical) => (typical, true),
+            _ => (&self.whole, false),
+        }
+    }
+}
+
 /// The noise of a difference: the standard error, its degrees of freedom, and what more runs would do to it.
 struct Noise {
     half: f64,

@@ -229,6 +229,9 @@ pub struct RunArgs {
     /// What of the target's stderr passes through to ours.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "rest")]
     pub echo: EchoArg,
+    /// One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak.
+    #[arg(long)]
+    pub progress: bool,
     /// Leave processes alone that outlive the target; the default is to end them.
     #[arg(long)]
     pub leave: bool,

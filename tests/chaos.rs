@@ -588,6 +588,20 @@ fn a_log_whose_reader_is_gone_holds_up_nothing() {
     assert!(report["coverage"]["log_lost_lines"].as_u64().is_some_and(|n| n > 0), "{}", report["coverage"]);
 }
 
+#[test]
+fn a_log_whose_reader_never_reads_does_not_hold_up_whoever_writes_the_report() {
+    let dir = Dir::new("chaos");
+    let pipe = named_pipe(&dir.join("pipe"));
+    let _never_read = reader_of(&pipe);
+    let mut run = Run::start_in(dir, ENDLESS, &["--echo", "none", "--log", "pipe"], &["--every-us", "20"]);
+    let supervisor = run.supervisor();
+    wait_until("a full pipe", || waits_for_a_reader(supervisor));
+    let at = run.strike(Victim::Supervisor);
+    tree_ends_within_a_second(run.running.mark(), at);
+    let left = run.end(Victim::Supervisor);
+    left.is_partial("the log's disk (or reader) did not take the rest in time");
+}
+
 /// A small file system, gone with the test.
 struct SmallDisk(PathBuf);
 

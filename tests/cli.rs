@@ -314,3 +314,14 @@ fn a_report_into_a_named_pipe_waits_for_its_reader() {
     assert!(dir.text("pipe").contains("the target exited with 0"));
     assert_eq!(running.finish().code(), Some(0));
 }
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for (words, status) in [(&["--help"][..], 125), (&["--version"], 125), (&["parse", "--help"], 2)] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let done = std::process::Command::new(BIN).args(words).stdout(full).output().unwrap();
+        assert_eq!(done.status.code(), Some(status), "{words:?}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.starts_with("hrx-wrap: cannot write to standard output: No space left"), "{said}");
+    }
+}

@@ -455,6 +455,33 @@ fn a_model_that_is_not_there_fails_as_it_does_alone() {
     }
 }
 
+/// It has no HRX backend: a profile that was asked for has nothing to show, and says so; the target ends as it does alone.
+fn has_no_dispatch(target: &Target, status: i32) {
+    let dir = Dir::new("llama");
+    let done = prepared(wrap(target.behind(&dir, &["-p"]))).run();
+    assert_eq!(done.code(), Some(status), "{}", done.err());
+    let lines = log(&dir).lines().count();
+    let unit = if lines == 1 { "line" } else { "lines" };
+    let why = format!("NO DISPATCH WAS TRACED: {lines} {unit} read, and none of the serial trace");
+    let report = dir.text("run/report.txt");
+    assert!(report.contains(&why) && report.contains("a build with the HRX backend"), "{report}");
+    assert!(report.contains("GGML_HRX_DEBUG_SERIAL_EXECUTION=1"), "{report}");
+    assert!(done.err().contains(&why), "{}", done.err());
+    let parsed = wrap(["parse".as_ref(), dir.join("run").as_os_str()]).run();
+    assert_eq!((parsed.code(), parsed.out().contains(&why)), (Some(1), true), "{}", parsed.out());
+}
+
+#[test]
+fn a_real_run_without_the_backend_says_that_no_dispatch_was_traced_and_keeps_its_status() {
+    let tiny = model("tiny");
+    has_no_dispatch(&cyllama(&tiny, 8, &[]), 0);
+    has_no_dispatch(&xllamacpp(&tiny, 8, &[]), 0);
+    for target in [llama_bench(&tiny, 8), llama_completion(&tiny, 8)].into_iter().flatten() {
+        has_no_dispatch(&target, 0);
+    }
+    has_no_dispatch(&cyllama("/nonexistent/model.gguf", 8, &[]), 1);
+}
+
 // Ended while it computes.
 
 /// How a run ended, and what it has printed before it computed.

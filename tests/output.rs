@@ -443,3 +443,13 @@ fn target_of(running: &common::Running) -> i32 {
     wait_until("hrx-wrap", || common::exe(running.pid()).is_some_and(|e| e == Path::new(BIN)));
     common::target_of(running.pid())
 }
+
+#[test]
+fn our_report_does_not_stick_to_the_targets_last_words() {
+    for (echo, shown) in [("rest", "a\nb\nhrx-wrap "), ("all", "a\nb\nhrx-wrap "), ("none", "hrx-wrap ")] {
+        let done = wrap(["--echo", echo, "--", "sh", "-c", r"printf 'a\nb' >&2"]).run();
+        assert!(done.err().starts_with(shown), "{echo}: {}", done.err());
+    }
+    let done = wrap(["--report", "/dev/null", "--", "sh", "-c", r"printf 'a\nb' >&2"]).run();
+    assert_eq!(done.err(), "a\nb", "without a report of ours the bytes are the target's");
+}

@@ -99,11 +99,36 @@ fn a_signal_to_the_group_arrives_once() {
 #[test]
 fn a_signal_to_pid_and_group_at_once_arrives_once() {
     let listener = Listener::start(&[]);
-    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
-        to_pid_and_group(listener.running.pid(), signal);
-        listener.running.wait_out(&format!("got {}\n", signal as i32));
+    let all = [1, 2, 3, USR1, 14, TERM, 26, 28];
+    for signal in all {
+        to_pid_and_group(listener.running.pid(), Signal::try_from(signal).unwrap());
+        listener.running.wait_out(&format!("got {signal}\n"));
     }
-    assert_eq!(listener.counts(&[1, 2, 3, TERM]), [1, 1, 1, 1]);
+    assert_eq!(listener.counts(&all), [1; 8]);
+    listener.stop();
+}
+
+/// Real-time signals have no name in the test's library: a process of its own sends them.
+fn send(listener: &Listener, calls: &str) {
+    let start = format!("import ctypes, os\npid = {}\nlibc = ctypes.CDLL(None)\n", listener.running.pid());
+    let status = std::process::Command::new("python3").args(["-c", &(start + calls)]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn a_real_time_signal_to_pid_and_group_at_once_arrives_once() {
+    let listener = Listener::start(&[]);
+    send(&listener, "os.kill(pid, 34); os.killpg(pid, 34)");
+    listener.running.wait_out("got 34\n");
+    assert_eq!(listener.counts(&[34]), [1]);
+    listener.stop();
+}
+
+#[test]
+fn of_signals_that_queue_each_one_arrives() {
+    let listener = Listener::start(&[]);
+    send(&listener, "for n in range(5): assert libc.sigqueue(pid, 37, None) == 0");
+    wait_until("all five", || listener.running.out().matches("got 37\n").count() == 5);
     listener.stop();
 }
 

@@ -34,16 +34,29 @@ pub fn main() -> Verdict {
     let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
     match Cli::try_parse() {
         Ok(cli) => dispatch(cli, inherited),
-        Err(error) if !error.use_stderr() => {
-            // Help or version. A reader that is gone needs no word.
-            let _ = error.print();
-            Verdict::Exit(0)
-        }
+        Err(error) if !error.use_stderr() => tell(&error, &words),
         Err(error) => {
             complain(&usage::line(&error, &words));
-            Verdict::Exit(if is_run(&words) { status::FAILED } else { USAGE })
+            misused(&words)
         }
     }
+}
+
+/// Help or version, on stdout.
+fn tell(help: &clap::Error, words: &[String]) -> Verdict {
+    match help.print().and_then(|()| std::io::stdout().flush()) {
+        // A reader that is gone (a pager, head) needs no word.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            complain(&format!("cannot write to standard output: {error}"));
+            misused(words)
+        }
+        _ => Verdict::Exit(0),
+    }
+}
+
+/// The status of usage and I/O errors.
+fn misused(words: &[String]) -> Verdict {
+    Verdict::Exit(if is_run(words) { status::FAILED } else { USAGE })
 }
 
 /// Whether the words are meant for `run`, whose failures have the status of `timeout`'s.

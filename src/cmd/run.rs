@@ -53,6 +53,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
             EchoArg::All => Mode::All,
             EchoArg::None => Mode::None,
         },
+        progress: args.progress,
         leave: args.leave,
         inherited,
         keep_stdout,

@@ -15,6 +15,7 @@ pub mod names;
 pub mod parse;
 pub mod procstat;
 pub mod profile;
+pub mod progress;
 pub mod run;
 pub mod signals;
 pub mod tally;

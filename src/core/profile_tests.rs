@@ -282,6 +282,17 @@ fn a_dispatch_overlaps_with_another_that_is_launched_and_whole_alone() {
 }
 
 #[test]
+fn launches_without_end_are_all_counted_and_the_first_ones_kept() {
+    let mut trace = Trace::default();
+    for n in 0..1500 {
+        trace.line(5, &format!("begin phase=command-dispatch {}", detail(n % 3, 3, 7)));
+    }
+    let profile = trace.profile();
+    assert_eq!((profile.open_count(), profile.coverage.repeated), (1500, 1497));
+    assert_eq!(profile.open().len(), 1003);
+}
+
+#[test]
 fn a_dispatch_that_begins_again_takes_no_wait_of_the_one_before() {
     let mut trace = Trace::default();
     lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[0], LAUNCH[1], IDLE], &detail(0, 1, 7));
@@ -616,4 +627,14 @@ fn a_run_that_was_cut_off_does_not_look_fast() {
     assert_eq!((program.steady_moments.count(), program.steady_moments.mean()), (2, Some(80_000.0)));
     let kernel = &program.kernels[0];
     assert_eq!((kernel.steady_count, kernel.steady.mean()), (2, Some(30_000.0)));
+}
+
+#[test]
+fn a_number_beyond_64_bits_is_unknown_and_counted() {
+    let mut trace = Trace::default();
+    let d = detail(0, 1, 7).replace("kernel_id=7", "kernel_id=18446744073709551616");
+    lines(&mut trace, &[PRE[0], PRE[1], LAUNCH[0], LAUNCH[1], IDLE], &d);
+    let profile = trace.profile();
+    assert_eq!(profile.coverage.unknown.get("number beyond 64 bits"), Some(&5));
+    assert_eq!((profile.coverage.completed, profile.programs()[0].kernels.len()), (1, 1));
 }

@@ -2,6 +2,8 @@
 //!
 //! Numbers are Linux's generic ones (x86, Arm, RISC-V; `man 7 signal`); `sys` has a test that they are the C library's.
 
+use crate::core::duration::MS;
+
 /// What happens to a signal that somebody sends to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -24,20 +26,30 @@ pub struct Signal {
     pub rule: Rule,
     /// From outside it asks for the end: the clock of `--kill-after` starts with it.
     pub ends: bool,
-    /// Sent twice in a breath by one sender (to the pid and to its group) it is one request.
-    pub merges: bool,
+    /// Sent twice within this time by one sender (to the pid and to its group) it is one request, ns; 0 = never.
+    pub breath_ns: u64,
 }
 
+/// `timeout`, `pkill` and the like signal the pid and its group in one breath. A person or a script that asks twice
+/// takes longer.
+const BREATH: u64 = 10 * MS;
+/// Signals that programs use to talk to each other can follow one another quickly.
+const SHORT_BREATH: u64 = 2 * MS;
+
 const fn row(number: i32, name: &'static str, rule: Rule) -> Signal {
-    Signal { number, name, rule, ends: false, merges: false }
+    Signal { number, name, rule, ends: false, breath_ns: 0 }
 }
 
 const fn merged(number: i32, name: &'static str) -> Signal {
-    Signal { number, name, rule: Rule::Forward, ends: false, merges: true }
+    Signal { number, name, rule: Rule::Forward, ends: false, breath_ns: BREATH }
+}
+
+const fn talk(number: i32, name: &'static str) -> Signal {
+    Signal { number, name, rule: Rule::Forward, ends: false, breath_ns: SHORT_BREATH }
 }
 
 const fn ending(number: i32, name: &'static str) -> Signal {
-    Signal { number, name, rule: Rule::Forward, ends: true, merges: true }
+    Signal { number, name, rule: Rule::Forward, ends: true, breath_ns: BREATH }
 }
 
 /// Hangup.
@@ -84,11 +96,11 @@ pub const TABLE: [Signal; 31] = [
     row(7, "BUS", Rule::Own),
     row(8, "FPE", Rule::Own),
     row(KILL, "KILL", Rule::Own),
-    row(10, "USR1", Rule::Forward),
+    talk(10, "USR1"),
     row(11, "SEGV", Rule::Own),
-    row(12, "USR2", Rule::Forward),
+    talk(12, "USR2"),
     row(PIPE, "PIPE", Rule::Own),
-    row(14, "ALRM", Rule::Forward),
+    talk(14, "ALRM"),
     ending(TERM, "TERM"),
     row(16, "STKFLT", Rule::Own),
     row(CHLD, "CHLD", Rule::Own),
@@ -100,9 +112,9 @@ pub const TABLE: [Signal; 31] = [
     row(23, "URG", Rule::Own),
     row(24, "XCPU", Rule::Own),
     row(25, "XFSZ", Rule::Own),
-    row(26, "VTALRM", Rule::Forward),
+    talk(26, "VTALRM"),
     row(27, "PROF", Rule::Own),
-    row(WINCH, "WINCH", Rule::Forward),
+    talk(WINCH, "WINCH"),
     row(29, "IO", Rule::Own),
     row(30, "PWR", Rule::Own),
     row(31, "SYS", Rule::Own),
@@ -111,7 +123,7 @@ pub const TABLE: [Signal; 31] = [
 /// The row of a signal; a real-time signal has the row `Forward` and no name of its own.
 pub fn lookup(number: i32) -> Option<Signal> {
     if (RT_FIRST..=RT_LAST).contains(&number) {
-        return Some(row(number, "RT", Rule::Forward));
+        return Some(talk(number, "RT"));
     }
     TABLE.into_iter().find(|s| s.number == number)
 }

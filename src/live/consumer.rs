@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
+use crate::core::progress;
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
@@ -31,6 +32,8 @@ const BATCH: usize = 256 << 10;
 const FLUSH_NS: u64 = 50 * MS;
 /// An unfinished line passes through to our stderr after this.
 const PAUSE_NS: u64 = 30 * MS;
+/// The status line is renewed so often.
+const STATUS_NS: u64 = 1_000 * MS;
 /// Pause after something came; it doubles while nothing does.
 const SHORT: Duration = Duration::from_millis(1);
 /// The longest pause: some 50 wake-ups a second when idle.
@@ -60,6 +63,8 @@ pub struct Consumer {
     /// Whether what is taken now is to be shown.
     showing: bool,
     book: Book,
+    /// The run's start, when a status line is wanted, and when it is due again.
+    status: Option<(u64, u64)>,
 }
 
 /// The sums as they were saved last.
@@ -124,6 +129,23 @@ impl Consumer {
             bytes: Vec::new(),
             showing: true,
             book,
+            status: None,
+        }
+    }
+
+    /// With a status line, once a second; `start_ns`: the run's start.
+    pub fn with_status(mut self, start_ns: u64) -> Self {
+        self.status = Some((start_ns, 0));
+        self
+    }
+
+    /// Renews the status line when its second is over.
+    fn tell(&mut self, now: u64) {
+        if let Some((start, due)) = &mut self.status
+            && now >= *due
+        {
+            *due = now + STATUS_NS;
+            self.echo.status(&progress::line(now.saturating_sub(*start), &self.book, None));
         }
     }
 
@@ -176,6 +198,8 @@ impl Consumer {
             self.filter.bytes(&bytes, &mut self.echo_text);
         }
         (self.bytes, self.splitter) = (bytes, splitter);
+        // In a flood there is no pause to do it in.
+        self.tell(record.ns);
         if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
             self.flush();
         }
@@ -195,12 +219,12 @@ impl Consumer {
                     self.ring.note_handed(self.handed);
                 }
             }
-            if let Some(trouble) = log.take_trouble() {
-                self.echo_text.extend_from_slice(format!("hrx-wrap: {trouble}\n").as_bytes());
-            }
         }
         self.text.clear();
         self.show();
+        if let Some(trouble) = self.log.as_mut().and_then(LogFile::take_trouble) {
+            self.echo.say(&trouble);
+        }
         let mut saved = [0; SAVED_WORDS];
         saved[0] = self.cursor;
         saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
@@ -221,6 +245,7 @@ impl Consumer {
 
     /// Between records: what is due by time.
     fn idle(&mut self, now: u64) {
+        self.tell(now);
         if now.saturating_sub(self.last_ns) >= PAUSE_NS {
             let in_trace_line = self.book.in_trace_line();
             self.filter.pause(self.assembler.pending(), in_trace_line, &mut self.echo_text);
@@ -260,6 +285,7 @@ impl Consumer {
 
     /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
     pub fn finish(mut self) -> Left {
+        self.echo.status("");
         let Consumer { assembler, book, filter, echo_text, showing, .. } = &mut self;
         assembler.finish(|line| show(&line, book, filter, *showing, echo_text));
         book.finish();
@@ -298,25 +324,34 @@ impl Running {
     /// # Errors
     /// No thread is left.
     pub fn start(consumer: Consumer) -> std::io::Result<Running> {
+        Running::work(|stop| consumer.run(stop))
+    }
+
+    /// Starts what a consumer is to do, in the end.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn work(work: impl FnOnce(&AtomicBool) -> Left + Send + 'static) -> std::io::Result<Running> {
         let stop = Arc::new(AtomicBool::new(false));
         let (give, left) = std::sync::mpsc::channel();
         let asked = Arc::clone(&stop);
         let handle = std::thread::Builder::new().name("consumer".into()).spawn(move || {
             // A receiver that is gone has given up waiting.
-            let _ = give.send(consumer.run(&asked));
+            let _ = give.send(work(&asked));
         })?;
         Ok(Running { thread: handle.thread().clone(), stop, left })
     }
 
-    /// Asks for the end and waits for it, as long as the ring empties; `None` when a disk holds it up for `patience`.
+    /// Asks for the end and waits for it, as long as it gets on; `None` when a disk (or a pipe that nobody reads) holds
+    /// it up for `patience`.
     pub fn finish(self, ring: &Ring, patience: Duration) -> Option<Left> {
         self.stop.store(true, Ordering::Release);
         loop {
-            let before = ring.tail();
+            let before = (ring.tail(), ring.handed());
             self.thread.unpark();
             match self.left.recv_timeout(patience) {
                 Ok(left) => return Some(left),
-                Err(_) if ring.tail() == before => return None,
+                Err(_) if (ring.tail(), ring.handed()) == before => return None,
                 Err(_) => {}
             }
         }

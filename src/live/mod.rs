@@ -20,6 +20,7 @@ pub mod read_port;
 pub mod reader;
 pub mod ring;
 pub mod signalling;
+pub mod status;
 pub mod supervise;
 pub mod supervisor;
 pub mod takeover;

@@ -54,6 +54,10 @@ fn verdict_of(change: Change) -> Verdict {
     }
 }
 
+/// Added to why a record is partial.
+pub const DISK_STUCK: &str =
+    "; the log's disk (or reader) did not take the rest in time, and lines are counted as far as it did";
+
 /// Puts the counters of ring, log and book into the record.
 pub fn count(end: &mut End, book: &Book, log: Option<&LogFile>, ring: &Ring) {
     let stalls = ring.stalls();
@@ -70,9 +74,9 @@ pub fn count(end: &mut End, book: &Book, log: Option<&LogFile>, ring: &Ring) {
 
 /// Why the record is not the whole story, if it is not.
 pub fn partial(supervisor: &Supervisor<'_>, disk_stuck: bool) -> Option<String> {
-    let disk = disk_stuck.then(|| "the log's disk did not take the rest in time".to_owned());
-    let reasons: Vec<String> = ending(supervisor).into_iter().chain(disk).collect();
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    let disk = if disk_stuck { DISK_STUCK } else { "" };
+    let reasons = format!("{}{disk}", ending(supervisor).unwrap_or_default());
+    (!reasons.is_empty()).then(|| reasons.trim_start_matches("; ").to_owned())
 }
 
 /// What ended the run before its own end.
@@ -104,7 +108,7 @@ pub fn close_log(log: &mut LogFile, run: &Run) {
 
 /// Puts the report and what went wrong in writing it on our stderr.
 pub fn show(made: &Finished, echo: &Echo) {
-    echo.give(made.report.as_bytes());
+    echo.give_lines(&made.report);
     for trouble in &made.troubles {
         echo.say(trouble);
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::core::duration::MS;
 use crate::core::run::Forwarded;
 use crate::core::signals;
 use crate::live::channel::Message;
@@ -12,9 +11,6 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::process::signal_group;
 use crate::sys::signal::{Arrival, is_ignored};
 
-/// A repeat of the same signal by the same sender within this is one request: `timeout`, `pkill` and the like signal
-/// the pid and its group, or both of our processes, in one breath. A person or a script that asks twice takes longer.
-const BREATH: u64 = 10 * MS;
 /// The record keeps this many; a target that lives on signals must not make it grow.
 const KEPT: usize = 200;
 
@@ -30,11 +26,11 @@ impl Merges {
 
     /// Whether this arrival repeats the last one.
     fn repeats(&mut self, arrival: Arrival, now: u64) -> bool {
-        let merges = signals::lookup(arrival.signal).is_some_and(|s| s.merges);
+        let breath = signals::lookup(arrival.signal).map_or(0, |s| s.breath_ns);
         let last = self.0.insert(arrival.signal, (arrival.sender, now));
         // The kernel sends each of its own to one process only.
-        let same = |(sender, at): (i32, u64)| sender == arrival.sender && now.saturating_sub(at) < BREATH;
-        merges && arrival.sender != 0 && last.is_some_and(same)
+        let same = |(sender, at): (i32, u64)| sender == arrival.sender && now.saturating_sub(at) < breath;
+        !arrival.queued && arrival.sender != 0 && last.is_some_and(same)
     }
 }
 
@@ -52,20 +48,20 @@ impl Supervisor<'_> {
     /// Signals that the front hands on.
     pub(super) fn take_messages(&mut self) {
         while let Some(message) = self.channel.next() {
-            if let Message::Signal { signal, sender } = message {
-                self.take_signal(Arrival { signal, sender });
+            if let Message::Signal { signal, sender, queued } = message {
+                self.take_signal(Arrival { signal, sender, queued });
             }
         }
     }
 
     fn take_signal(&mut self, arrival: Arrival) {
         let now = monotonic_ns();
-        let action = if self.merges.repeats(arrival, now) {
-            "merged"
-        } else if self.target.end.is_some() {
+        let action = if self.target.end.is_some() {
             "no-target"
         } else if self.tree.holds(arrival.sender) {
             "from-target"
+        } else if self.merges.repeats(arrival, now) {
+            "merged"
         } else {
             self.hand_on(arrival, now)
         };
@@ -100,19 +96,25 @@ mod tests {
     #[test]
     fn one_breath_is_one_request_and_the_next_is_another() {
         let mut merges = Merges::default();
-        let term = Arrival { signal: signals::TERM, sender: 9 };
+        let term = Arrival { signal: signals::TERM, sender: 9, queued: false };
+        let breath = signals::lookup(signals::TERM).unwrap().breath_ns;
         assert!(!merges.repeats(term, 0));
-        assert!(merges.repeats(term, BREATH - 1));
-        assert!(!merges.repeats(Arrival { sender: 8, ..term }, BREATH), "another sender is another request");
-        assert!(!merges.repeats(Arrival { signal: signals::INT, ..term }, BREATH), "so is another signal");
-        assert!(!merges.repeats(term, 3 * BREATH));
-        let cont = Arrival { signal: signals::CONT, sender: 9 };
+        assert!(merges.repeats(term, breath - 1));
+        assert!(!merges.repeats(Arrival { sender: 8, ..term }, breath), "another sender is another request");
+        assert!(!merges.repeats(Arrival { signal: signals::INT, ..term }, breath), "so is another signal");
+        assert!(!merges.repeats(term, 3 * breath));
+        let cont = Arrival { signal: signals::CONT, ..term };
         assert!(!merges.repeats(cont, 0) && merges.repeats(cont, 1));
         merges.forget(signals::CONT);
         assert!(!merges.repeats(cont, 2), "a stop came between");
-        let usr1 = Arrival { signal: 10, sender: 9 };
-        assert!(!merges.repeats(usr1, 0) && !merges.repeats(usr1, 1), "USR1 counts every time");
-        let key = Arrival { signal: signals::INT, sender: 0 };
+        for talk in [10, signals::RT_FIRST] {
+            let signal = Arrival { signal: talk, ..term };
+            assert!(!merges.repeats(signal, 0) && merges.repeats(signal, 1), "{talk}");
+            assert!(!merges.repeats(signal, 3_000_000), "{talk} may follow soon");
+            let queued = Arrival { queued: true, ..signal };
+            assert!(!merges.repeats(queued, 3_000_001), "{talk}: of those that queue each one counts");
+        }
+        let key = Arrival { sender: 0, signal: signals::INT, queued: false };
         assert!(!merges.repeats(key, 0) && !merges.repeats(key, 1), "so does a key");
     }
 }

@@ -24,14 +24,14 @@ use crate::live::target::{self, Surroundings};
 use crate::live::tree::Tree;
 use crate::live::wires::Wires;
 use crate::sys::clock::monotonic_ns;
-use crate::sys::fd;
 use crate::sys::process::{self, PidFd};
 use crate::sys::signal::{Inbox, Set};
+use crate::sys::{fd, term};
 
 /// How long the last bytes may take to reach our stderr's reader without one getting through.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a disk may hold up the end of the log without taking a byte.
-const DISK_PATIENCE: Duration = Duration::from_secs(10);
+pub const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts the target, watches it to its end, writes everything down.
 ///
@@ -130,7 +130,12 @@ impl Flow {
     ) -> anyhow::Result<Flow> {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        if plan.progress && term::is_terminal(2) {
+            // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
+            echo.allow_status([pid, shared.front_group]);
+            consumer = consumer.with_status(plan.run.clock.start_ns);
+        }
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::core::run::{End, Exit};
-use crate::live::consumer::{Consumer, Left};
+use crate::live::consumer::{self, Consumer, Left, Running};
 use crate::live::echo::Echo;
 use crate::live::ending::{LONGEST_DRAIN, PATIENCE, SILENCE};
 use crate::live::front::{Outcome, Shared};
@@ -16,7 +16,7 @@ use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict, status};
 use crate::live::proc::{Proc, seen};
 use crate::live::ring::Next;
-use crate::live::supervise::ECHO_PATIENCE;
+use crate::live::supervise::{DISK_PATIENCE, ECHO_PATIENCE};
 use crate::live::tree::Tree;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
@@ -47,10 +47,18 @@ pub fn finish(
         Some(LogFile::resume(file, log.path.display().to_string(), offset))
     });
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+    let rest = ours.try_clone().context("a descriptor")?;
     let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
-    drain_ring(&mut consumer);
-    drain_pipe(&mut consumer, ours);
-    let Left { book, mut log } = consumer.finish();
+    // On a thread, as in the supervisor: a disk, or a pipe that nobody reads, must not keep us from our end.
+    let draining = Running::work(move |_| {
+        drain_ring(&mut consumer);
+        drain_pipe(&mut consumer, &rest);
+        consumer.finish()
+    });
+    let left = draining.context("a thread for the rest of the log")?.finish(&shared.ring, DISK_PATIENCE);
+    let stuck = left.is_none();
+    let left = left.unwrap_or_else(|| Left { book: consumer::saved_book(&shared.ring), log: None });
+    let Left { book, mut log } = left;
     outcome::count(&mut end, &book, log.as_ref(), &shared.ring);
     // A log that can be read again tells more than the sums in the ring, unless lines are missing in it.
     let whole = log.as_ref().is_some_and(|log| log.is_regular() && log.lost().bytes == 0);
@@ -59,7 +67,8 @@ pub fn finish(
     echo.drain(ECHO_PATIENCE);
     end.counters.echo_lost_bytes = echo.lost();
     let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
-    end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}"));
+    let disk = if stuck { outcome::DISK_STUCK } else { "" };
+    end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}{disk}"));
     run.end = Some(end);
     let made = keeper.finished(&mut run, (!whole).then_some(book));
     if let Some(log) = &mut log {

@@ -206,12 +206,13 @@ fn open(out: &mut String, profile: &Profile, names: &Catalogue, end_ns: u64) {
     if all.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nOPEN: {} begun and not finished, in no total", dispatches(all.len() as u64));
+    let _ = writeln!(out, "\nOPEN: {} begun and not finished, in no total", dispatches(profile.open_count()));
     for open in all.iter().take(20) {
         let _ = writeln!(out, "  {}", describe(open, names, end_ns));
     }
-    if all.len() > 20 {
-        let _ = writeln!(out, "  and {} more", all.len() - 20);
+    let more = profile.open_count().saturating_sub(20);
+    if more > 0 {
+        let _ = writeln!(out, "  and {more} more");
     }
 }
 

@@ -100,6 +100,8 @@ pub struct Arrival {
     pub signal: i32,
     /// The sender's pid; 0 when the kernel sent it (a terminal key, a timer).
     pub sender: i32,
+    /// By `sigqueue`: each one counts, as the sender of such a signal expects (`man 7 signal`).
+    pub queued: bool,
 }
 
 /// Blocked signals, readable from a descriptor (`man 2 signalfd`).
@@ -133,7 +135,8 @@ impl Inbox {
         // Only these codes carry a sender (`man 2 sigaction`): a process by kill, sigqueue or tgkill.
         let by_process = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.ssi_code);
         let sender = if by_process { info.ssi_pid.cast_signed() } else { 0 };
-        Some(Arrival { signal: info.ssi_signo.cast_signed(), sender })
+        let queued = info.ssi_code == libc::SI_QUEUE;
+        Some(Arrival { signal: info.ssi_signo.cast_signed(), sender, queued })
     }
 }
 

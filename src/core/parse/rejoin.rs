@@ -12,7 +12,7 @@
 use memchr::memmem;
 
 use crate::core::duration::MS;
-use crate::core::parse::serial::{self, Detail, Event, Head, MARK, Phase};
+use crate::core::parse::serial::{self, Detail, Event, Head, Heads, MARK, Phase};
 
 /// A confusion that is older than this has lost its details for good: their writer is dead.
 const FORGET: u64 = 100 * MS;
@@ -74,6 +74,7 @@ pub struct Rejoiner {
     /// and tells where it ends.
     last: Vec<u8>,
     last_read: Detail,
+    heads: Heads,
     prefixed: u32,
     bare: u32,
     /// Heads and details that were joined across foreign text.
@@ -86,7 +87,7 @@ impl Rejoiner {
         if let Some(rest) = line.strip_prefix(MARK)
             && self.waiting.is_none()
             && self.confused == 0
-            && let Some(head) = serial::head(rest)
+            && let Some(head) = self.heads.read(rest)
             && head.rest.first() == Some(&b' ')
         {
             // The way of all but a few lines.

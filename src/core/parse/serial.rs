@@ -113,6 +113,8 @@ pub struct Detail {
     pub init_commands: Option<u64>,
     /// `value=`.
     pub value: Option<u64>,
+    /// A number beyond 64 bits stands in it, which is left out.
+    pub too_large: bool,
 }
 
 /// A head: event and phase, and what stands behind them in the line.
@@ -128,6 +130,39 @@ pub struct Head<'a> {
     pub phase_word: &'a [u8],
     /// The rest of the line.
     pub rest: &'a [u8],
+}
+
+/// The beginnings of a dispatch's lines in the backend's order: the event's length, event and phase.
+const USUAL: [(&[u8], usize, Event, Phase); 6] = [
+    (b"sync-begin phase=command-pre-dispatch ", 10, Event::SyncBegin, Phase::Pre),
+    (b"sync-end phase=command-pre-dispatch ", 8, Event::SyncEnd, Phase::Pre),
+    (b"begin phase=command-dispatch ", 5, Event::Begin, Phase::Launch),
+    (b"end phase=command-dispatch ", 3, Event::End, Phase::Launch),
+    (b"sync-begin phase=command-post-dispatch ", 10, Event::SyncBegin, Phase::Post),
+    (b"sync-end phase=command-post-dispatch ", 8, Event::SyncEnd, Phase::Post),
+];
+
+/// Reads heads one after another, with a guess at the next one that saves reading it word by word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heads {
+    next: usize,
+}
+
+impl Heads {
+    /// As [`head`].
+    pub fn read<'a>(&mut self, text: &'a [u8]) -> Option<Head<'a>> {
+        let (usual, length, event, phase) = USUAL[self.next];
+        if text.starts_with(usual) {
+            self.next = (self.next + 1) % USUAL.len();
+            let (begin, rest) = text.split_at(usual.len() - 1);
+            let phase_word = &begin[length + " phase=".len()..];
+            return Some(Head { event, word: &text[..length], phase, phase_word, rest });
+        }
+        let head = head(text)?;
+        let place = USUAL.iter().position(|(_, _, e, p)| (*e, *p) == (head.event, head.phase));
+        self.next = place.map_or(0, |at| (at + 1) % USUAL.len());
+        Some(head)
+    }
 }
 
 /// Reads a head behind its mark. `None`: cut, or written into before its phase was out.
@@ -282,16 +317,22 @@ fn set(detail: &mut Detail, key: &[u8], value: &[u8]) {
             let kernel = value.eq_ignore_ascii_case(b"kernel");
             detail.kind = if kernel { CommandKind::Kernel } else { CommandKind::Other };
         }
-        b"index" => detail.index = number(value),
-        b"list_commands" => detail.list_commands = number(value),
-        b"ordinal" => detail.ordinal = number(value),
-        b"kernel_id" => detail.kernel_id = number(value),
-        b"bindings" => detail.bindings = number(value),
-        b"main_commands" => detail.main_commands = number(value),
-        b"init_commands" => detail.init_commands = number(value),
-        b"value" => detail.value = number(value),
-        // Fields of a later build are kept out of the way.
-        _ => {}
+        _ => {
+            let field = match key {
+                b"index" => &mut detail.index,
+                b"list_commands" => &mut detail.list_commands,
+                b"ordinal" => &mut detail.ordinal,
+                b"kernel_id" => &mut detail.kernel_id,
+                b"bindings" => &mut detail.bindings,
+                b"main_commands" => &mut detail.main_commands,
+                b"init_commands" => &mut detail.init_commands,
+                b"value" => &mut detail.value,
+                // Fields of a later build are kept out of the way.
+                _ => return,
+            };
+            *field = number(value);
+            detail.too_large |= field.is_none() && value.iter().all(u8::is_ascii_digit);
+        }
     }
 }
 

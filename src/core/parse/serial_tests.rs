@@ -131,6 +131,20 @@ fn a_list_has_its_word() {
 
 proptest! {
     #[test]
+    fn a_guess_at_the_next_head_changes_nothing(
+        heads in prop::collection::vec((0usize..4, 0usize..5, prop::option::of(0usize..40)), 0..30),
+    ) {
+        let mut guessing = Heads::default();
+        for (event, phase, cut) in heads {
+            let event = ["sync-begin", "sync-end", "begin", "end"][event];
+            let phase = ["command-pre-dispatch", "command-dispatch", "command-post-dispatch", "command-list", "x"][phase];
+            let text = format!("{event} phase={phase} list=main");
+            let text = &text.as_bytes()[..cut.unwrap_or(text.len()).min(text.len())];
+            prop_assert_eq!(guessing.read(text), head(text));
+        }
+    }
+
+    #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
         let _ = head(&bytes);
         let _ = detail(&bytes);

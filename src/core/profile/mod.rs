@@ -21,6 +21,8 @@ use program::{Program, Programs};
 
 /// The most names of unknown words that are kept apart.
 const MOST_WORDS: usize = 32;
+/// The most launches that are kept which never came to an end; all are counted.
+const MOST_ABANDONED: usize = 1000;
 
 /// What a trace covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub struct Profile {
     pub coverage: Coverage,
     /// The waits before dispatches: what the instrument itself adds.
     pub floor: Histogram,
-    /// Launches that never came to an end, as far as is known now.
+    /// Launches that never came to an end, as far as is known now: the first 1000, [`Coverage::repeated`] counts them all.
     pub abandoned: Vec<Open>,
     programs: Programs,
     flights: Flights,
@@ -123,6 +125,7 @@ impl Profile {
         let words = [
             (serial.event == serial::Event::Other).then_some(("event", serial.words.0)),
             (serial.phase == Phase::Other).then_some(("phase", serial.words.1)),
+            serial.detail.filter(|d| d.too_large).map(|_| ("number", &b"beyond 64 bits"[..])),
             serial
                 .detail
                 .filter(|d| d.kind == serial::CommandKind::Other)
@@ -166,7 +169,9 @@ impl Profile {
             Step::Lost(n) => self.coverage.broken += n,
             Step::Abandoned(open) => {
                 self.coverage.repeated += 1;
-                self.abandoned.push(open);
+                if self.abandoned.len() < MOST_ABANDONED {
+                    self.abandoned.push(open);
+                }
             }
             Step::Completed(key, dispatch) => {
                 self.coverage.completed += 1;
@@ -238,6 +243,11 @@ impl Profile {
         all.extend(self.flights.open());
         all.sort_by_key(|o| o.since);
         all
+    }
+
+    /// How many [`Self::open`] would list if it kept them all.
+    pub fn open_count(&self) -> u64 {
+        self.coverage.repeated + self.flights.open().len() as u64
     }
 
     /// The instrument's floor: the median wait for a device that is idle, ns. Unknown when both ends of most waits have

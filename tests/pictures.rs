@@ -221,3 +221,33 @@ fn a_timeline_without_a_kept_trace_is_refused_with_the_remedy() {
     parse(&dir, &["l", "--json", "r.json"]);
     checked(&dir, "t.pftrace", "r.json");
 }
+
+#[test]
+fn every_report_is_made_again_from_an_older_record_and_a_newer_one_is_refused_by_version() {
+    let dir = Dir::new("ages");
+    run(&dir, &["-p"], &QUICK);
+    // The first version's record: what came since is not in it, and what nobody knows yet is left out.
+    let mut record = dir.json("run/run.json");
+    let fields = record.as_object_mut().unwrap();
+    for later in ["profile", "label", "binary", "repositories", "stdio", "limits"] {
+        fields.remove(later);
+    }
+    fields.insert("of_a_later_version".into(), 7.into());
+    std::fs::write(dir.join("run/run.json"), record.to_string()).unwrap();
+    for name in ["report.txt", "report.json", "report.html", "timeline.pftrace"] {
+        std::fs::remove_file(dir.join(&format!("run/{name}"))).unwrap();
+    }
+    let words =
+        ["run", "--json", "r.json", "--html", "p.html", "--timeline", "t.pftrace", "--report", "r.txt"];
+    assert_eq!(parse(&dir, &words).code(), Some(0));
+    checked(&dir, "t.pftrace", "r.json");
+    assert!(dir.text("p.html").contains("Findings") && dir.text("r.txt").contains("WHERE THE TIME IS"));
+    record["schema"] = "hrx-wrap/2".into();
+    record["tool"]["version"] = "9.8.7".into();
+    std::fs::write(dir.join("run/run.json"), record.to_string()).unwrap();
+    for words in [&["parse", "run"][..], &["compare", "run", "run"]] {
+        let done = wrap(words).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(2));
+        assert!(done.complaint().contains("hrx-wrap 9.8.7 or later is needed"), "{}", done.err());
+    }
+}

@@ -90,6 +90,7 @@ class Chromium:
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=options.width, height=options.height,
                   deviceScaleFactor=options.scale, mobile=options.width < 500)
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": options.scheme}])
         self.call("Page.navigate", url=address)

@@ -1,11 +1,14 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
+pub mod sampling;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd::demo_target;
+use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
 mod compare;
 mod pictures;
@@ -41,6 +44,11 @@ threshold. With one run a side it is the spread inside the runs: give three a si
 Exit status: 0 no regression, 1 a regression above --threshold that is larger than the noise, 2 usage or I/O, \
 3 not comparable (serial trace against none, other stamps or clock, no kernel in both) without --force.";
 
+const MEM: &str = "\
+GTT is what is resident where the kernel says so; a process's clients are counted once, however many descriptors and \
+processes hold them. Memory of hipMallocManaged does not show: look at the processes' own beside it.\n\n\
+Exit status: 0 done, 1 no client of the driver, 2 usage or I/O: no such process, or it may not be read.";
+
 /// Supervise a command that runs llama.cpp on an AMD GPU
 ///
 /// Put it in front of the command: it time-stamps and keeps what the command prints on stderr, ends the whole process
@@ -73,7 +81,7 @@ pub enum Command {
         after_long_help = format!("{TICKET}\n\n{TRACE_FORMAT}\n\n{EXIT_STATUS}"),
         override_usage = "hrx-wrap run [OPTIONS] -- CMD [ARG…]"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
@@ -83,6 +91,9 @@ pub enum Command {
     /// Two or more runs side by side: where the time went up or down, and whether that is more than noise.
     #[command(after_long_help = COMPARE, override_usage = "hrx-wrap compare [OPTIONS] BASE NEW…\n       hrx-wrap compare [OPTIONS] BASE… --vs NEW…\n       hrx-wrap compare [OPTIONS] --label OLD --label NEW RUN…")]
     Compare(CompareArgs),
+    /// The GPU memory that a running process tree holds now.
+    #[command(after_long_help = MEM)]
+    Mem(MemArgs),
     /// The kernel catalogue: id to family and name, and back.
     #[command(after_long_help = KERNELS)]
     Kernels(KernelsArgs),
@@ -191,7 +202,11 @@ pub struct RunArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
-    /// Keep the run in this folder: run.json trace.log report.txt report.json report.html timeline.pftrace.
+    /// The memory's sampling.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json report.html
+    /// timeline.pftrace.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -249,9 +264,12 @@ pub struct RunArgs {
 /// The options of `parse`.
 #[derive(Debug, Args)]
 pub struct ParseArgs {
-    /// A run folder, a kept trace, or - for standard input.
-    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    pub path: PathBuf,
+    /// A run folder, a kept trace, or - for standard input; may be left out when --samples is given.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, required_unless_present = "samples")]
+    pub path: Option<PathBuf>,
+    /// The samples.
+    #[command(flatten)]
+    pub samples: SamplesArgs,
     /// The text report goes to this file instead of stdout.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,

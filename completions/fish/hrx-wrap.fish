@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -41,7 +41,12 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l interval -d 'From one sample of the memory to the next, 1ms or more' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l samples -d 'Keep the samples in this file, a row each; with --out they are in gtt.tsv' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
@@ -64,6 +69,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s h -l help -d 'Print h
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s V -l version -d 'Print version'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "run" -d 'Supervise one command'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "parse" -d 'The same report from what a run left: a run folder, a kept trace, or `-` for standard input'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "mem" -d 'The GPU memory that a running process tree holds now'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "kernels" -d 'The kernel catalogue: id to family and name, and back'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo" -d 'A built-in target, no GPU or model needed: every report from one command'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "self-test" -d 'Checks this installed program without a device, in seconds'
@@ -85,7 +91,12 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l interval -d 'From one sample of the memory to the next, 1ms or more' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l samples -d 'Keep the samples in this file, a row each; with --out they are in gtt.tsv' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
@@ -105,6 +116,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l samples -d 'Samples of the memory: a gtt.tsv, or a list of \'TIME KIB\' pairs, one a line' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l report -d 'The text report goes to this file instead of stdout' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l json -d 'The report as JSON in this file (- = stdout, then without the text)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l manifests -d 'Kernel manifests: a folder of manifests or of folders, or one file; may be given again' -r -F
@@ -123,6 +135,13 @@ ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l pid -d 'A process, with everything below it; may be given again' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l watch -d 'Look again after each such time, 1ms or more, until the processes have ended' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l json -d 'As JSON; with --watch, one line a look'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -l manifests -d 'Kernel manifests: a folder of them, a folder of folders with a manifest.json, or one file; may be given again' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -l json -d 'As JSON'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -s h -l help -d 'Print help (see more with \'--help\')'

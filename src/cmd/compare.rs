@@ -128,6 +128,7 @@ fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
     let subject = Subject {
         run: &found.run,
         book: Some(book),
+        memory: None,
         source: &source,
         names: &names,
         naming: &naming,

@@ -6,7 +6,8 @@ use std::os::fd::RawFd;
 use anyhow::Context as _;
 
 use crate::cli::{Cli, DemoArgs};
-use crate::cmd::{complain, places, run};
+use crate::cmd::expand::expand;
+use crate::cmd::{complain, run};
 use crate::live::plan::Verdict;
 
 /// Runs the demo and says where its files are.
@@ -32,7 +33,7 @@ pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let mut command_line =
         <Cli as clap::Parser>::try_parse_from(words).context("the demo's own command line")?.run;
     let record = run::record(&command_line);
-    command_line.out = command_line.out.map(|out| places::expand(&out, &record, std::process::id()));
+    command_line.out = command_line.out.map(|out| expand(&out, &record, std::process::id()));
     let verdict = run::run(&command_line, inherited)?;
     if let Some(out) = &command_line.out {
         complain(&format!("the run is kept in {0}: see it again with hrx-wrap parse {0}", out.display()));

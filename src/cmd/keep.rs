@@ -10,12 +10,15 @@ use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
 use crate::cmd::places::{Places, is_dash};
+use crate::cmd::replaceable::{names_in, replaceable};
+use crate::cmd::samples::{self, Samples};
 use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::core::run::{Run, SCHEMA};
-use crate::core::{signals, trace};
+use crate::core::run::Run;
+use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log};
 use crate::report::view::View;
 use crate::report::{Source, Subject, json, page, tables, text};
@@ -37,6 +40,8 @@ pub struct Kept {
     owned: bool,
     /// Open ways to what is no regular file: a pipe of the shell's may not be there by name at the end.
     ways: Vec<(PathBuf, File)>,
+    /// The table of samples, until the run takes it.
+    table: Option<Log>,
 }
 
 impl Kept {
@@ -50,7 +55,8 @@ impl Kept {
         run: &Run,
     ) -> anyhow::Result<(Kept, Option<Log>)> {
         let cwd = std::env::current_dir().ok();
-        let mut kept = Kept { places, program, cwd, made: Vec::new(), owned: false, ways: Vec::new() };
+        let (made, ways) = (Vec::new(), Vec::new());
+        let mut kept = Kept { places, program, cwd, made, owned: false, ways, table: None };
         match kept.open_all(run) {
             Ok(log) => Ok((kept, log)),
             Err(error) => {
@@ -67,6 +73,7 @@ impl Kept {
             self.owned = true;
             let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
+            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
         }
         let places = &self.places;
         let files =
@@ -80,8 +87,21 @@ impl Kept {
             }
         }
         let log = self.places.log.clone().map(|path| self.begin_log(path, run)).transpose()?;
+        self.table = self.places.samples.clone().map(|path| self.begin_table(path)).transpose()?;
         self.write_record(run).or_else(unless_full).context("run.json")?;
         Ok(log)
+    }
+
+    fn begin_table(&mut self, path: PathBuf) -> anyhow::Result<Log> {
+        if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
+            bail!("--samples {}: it needs a file of its own", path.display());
+        }
+        samples::begin(self.open(&path)?, path)
+    }
+
+    /// The table of samples.
+    pub fn take_table(&mut self) -> Option<Log> {
+        self.table.take()
     }
 
     fn make_folder(&mut self, out: &Path) -> anyhow::Result<()> {
@@ -180,6 +200,13 @@ impl Kept {
         crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
     }
 
+    /// The samples of a run whose own were lost, from the table that is on disk.
+    fn reread_samples(&self) -> Option<Samples> {
+        let path = self.places.samples.as_ref().filter(|path| path.is_file())?;
+        let read = crate::cmd::samples::read(&mut File::open(path).ok()?).ok()?;
+        (!read.series.is_empty()).then_some(read)
+    }
+
     /// Writes to where the user said.
     fn hand_out(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         match self.ways.iter().find(|(known, _)| known == path) {
@@ -195,7 +222,7 @@ impl Kept {
         let mut results = Vec::new();
         let kept = inside("report.html");
         if kept.is_some() || places.html.is_some() {
-            let page = page::report(subject, None);
+            let page = page::report(subject);
             if let Some(path) = kept {
                 let result = replace(&path, page.as_bytes());
                 results.push((path, result));
@@ -210,7 +237,7 @@ impl Kept {
             run: subject.run,
             profile: &book.profile,
             names: subject.names,
-            memory: None,
+            memory: subject.memory,
             most: places.timeline_max,
         };
         // Only a file can be read again.
@@ -236,16 +263,28 @@ impl Keeper for Kept {
         let _ = self.write_record(run);
     }
 
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished {
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished {
         let book = book.or_else(|| self.reread());
+        let reread = if samples.is_none() { self.reread_samples() } else { None };
+        let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
+        let memory = samples.or(series.as_ref());
+        samples::settle(run, memory);
         if run.binary.is_none() {
             self.look_at_program(run);
         }
-        let source = Source { made: "live".to_owned(), ..Source::default() };
+        let samples = notes.unwrap_or_default();
+        let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
-        let subject =
-            Subject { run, book: book.as_ref(), source: &source, names: &names, naming: &naming, view };
+        let subject = Subject {
+            run,
+            book: book.as_ref(),
+            memory,
+            source: &source,
+            names: &names,
+            naming: &naming,
+            view,
+        };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
         let mut finished = Finished::default();
@@ -298,33 +337,14 @@ impl Keeper for Kept {
 }
 
 /// A disk without room does not keep a run from its work: what is lost is counted and told at the end.
-fn unless_full(error: io::Error) -> io::Result<()> {
+///
+/// # Errors
+/// All others.
+pub fn unless_full(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
     }
-}
-
-fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?.map(|entry| entry.map(|e| PathBuf::from(e.file_name()))).collect()
-}
-
-/// Only a run of ours may be replaced, and only one that has ended.
-fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
-    let foreign = names.iter().find(|name| !FILES.iter().any(|ours| name.as_os_str() == *ours));
-    if let Some(name) = foreign {
-        bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
-    }
-    let record = std::fs::read(out.join("run.json")).unwrap_or_default();
-    let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-    let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if !schema.starts_with(SCHEMA.split('/').next().unwrap_or(SCHEMA)) {
-        bail!("{} is not a run of hrx-wrap: choose a new folder", out.display());
-    }
-    if File::open(out.join("trace.log")).is_ok_and(|log| fd::is_locked(log.as_fd())) {
-        bail!("the run in {} is still going on: choose a new folder", out.display());
-    }
-    Ok(())
 }
 
 /// The JSON report as a file holds it.
@@ -363,9 +383,4 @@ pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
         Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
         _ => replace(path, content),
     }
-}
-
-/// `SIGTERM` for the record.
-pub fn signal_name(signal: i32) -> String {
-    signals::name(signal)
 }

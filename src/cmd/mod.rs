@@ -4,13 +4,17 @@
 pub mod compare;
 pub mod demo;
 pub mod demo_target;
+pub mod expand;
 pub mod keep;
 pub mod kernels;
 pub mod manifests;
+pub mod mem;
 pub mod parse;
 pub mod places;
 pub mod provenance;
+pub mod replaceable;
 pub mod run;
+pub mod samples;
 pub mod search;
 pub mod self_test;
 pub mod timeline;
@@ -71,6 +75,7 @@ fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {
         Some(Command::Demo(args)) => (demo::demo(&args, inherited), status::FAILED),
         Some(Command::Parse(args)) => (parse::parse(&args).map(Verdict::Exit), USAGE),
         Some(Command::Compare(args)) => (compare::run(&args).map(Verdict::Exit), USAGE),
+        Some(Command::Mem(args)) => (mem::mem(&args).map(Verdict::Exit), USAGE),
         Some(Command::Kernels(args)) => (kernels::kernels(&args).map(Verdict::Exit), USAGE),
         Some(Command::SelfTest) => (self_test::self_test().map(Verdict::Exit), USAGE),
         Some(Command::DemoTarget(args)) => (demo_target::run(&args).map(|n| Verdict::Exit(n.into())), USAGE),

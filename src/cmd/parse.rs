@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Map, Value};
@@ -13,9 +13,11 @@ use crate::cmd::keep::{deliver, json_text};
 use crate::cmd::manifests;
 use crate::cmd::places::is_dash;
 use crate::cmd::run::view;
+use crate::cmd::samples::{self, Samples};
 use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
 use crate::core::lines::{Assembler, Line};
+use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
@@ -111,6 +113,8 @@ pub struct Found {
     pub run: Run,
     /// What its trace holds.
     pub read: Kept,
+    /// Its samples, when there are any.
+    pub samples: Option<Samples>,
     /// It goes on at this moment.
     pub running: bool,
 }
@@ -120,68 +124,107 @@ pub struct Found {
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
-    let found = find(&args.path)?;
-    let made =
-        if is_dash(&args.path) { "of standard input".into() } else { format!("of {}", args.path.display()) };
-    let source =
-        Source { made, torn: found.read.torn, unstamped: found.read.unstamped, running: found.running };
+    let (found, made) = given(args)?;
+    let (notes, memory) = found.samples.as_ref().map(|s| (s.notes.clone(), &s.series)).unzip();
+    let source = Source {
+        made,
+        torn: found.read.torn,
+        unstamped: found.read.unstamped,
+        running: found.running,
+        samples: notes.unwrap_or_default(),
+    };
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(&args.tables.manifests, program);
-    let (view, book) = (view(&args.tables), Some(&found.read.book));
-    let subject = Subject { run: &found.run, book, source: &source, names: &names, naming: &naming, view };
-    let profile = &found.read.book.profile;
-    let files = [
-        (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
-        (&args.tables.markdown, tables::markdown),
-    ];
-    for (path, table) in files {
-        if let Some(path) = path {
-            let text = table(profile, &names, view);
-            deliver(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-    }
-    if let Some(path) = &args.json {
-        deliver(path, json_text(&subject).as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    pictures(args, &subject)?;
-    let stdout = [&args.json, &args.tables.csv, &args.tables.markdown, &args.pictures.html];
-    let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
-    if !taken {
-        let to = args.report.as_deref().unwrap_or(Path::new("-"));
-        deliver(to, text::report(&subject).as_bytes())
-            .with_context(|| format!("cannot write {}", to.display()))?;
-    }
-    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0;
+    let (view, book) = (view(&args.tables), args.path.as_ref().map(|_| &found.read.book));
+    let subject =
+        Subject { run: &found.run, book, memory, source: &source, names: &names, naming: &naming, view };
+    write(args, &subject)?;
+    let no_samples = memory.is_none_or(Series::is_empty);
+    let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0 && no_samples;
     if nothing {
-        crate::cmd::complain(
-            "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?",
-        );
+        crate::cmd::complain(match &args.path {
+            Some(_) => {
+                "nothing to report: no header and no stamped line ('<ns> <text>'); is it a kept trace?"
+            }
+            None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
+        });
     }
     // Asked for a profile, or given a bare trace, and there is none: the report says why.
     let asked = found.run.profile || found.run.tool.name.is_empty();
     Ok(i32::from(nothing || asked && subject.no_dispatch()))
 }
 
+/// What the command line names, and its name in the report.
+fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
+    let (mut found, mut made) = match &args.path {
+        Some(path) if is_dash(path) => (find(path)?, "of standard input".to_owned()),
+        Some(path) => (find(path)?, format!("of {}", path.display())),
+        None => (from_trace(Kept::default(), false)?, String::new()),
+    };
+    if let Some(path) = &args.samples.samples {
+        let read = if is_dash(path) { samples::read(&mut io::stdin().lock()) } else { open_samples(path) };
+        found.samples = Some(read.with_context(|| format!("cannot read {}", path.display()))?);
+        if made.is_empty() {
+            made = format!("of {}", path.display());
+        }
+    }
+    Ok((found, made))
+}
+
+fn open_samples(path: &Path) -> io::Result<Samples> {
+    samples::read(&mut File::open(path)?)
+}
+
+fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
+    let files = [
+        (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
+        (&args.tables.markdown, tables::markdown),
+    ];
+    let none = Profile::default();
+    let profile = subject.book.map_or(&none, |book| &book.profile);
+    for (path, table) in files {
+        if let Some(path) = path {
+            let text = table(profile, subject.names, subject.view);
+            deliver(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    if let Some(path) = &args.json {
+        deliver(path, json_text(subject).as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    pictures(args, subject)?;
+    let stdout = [&args.json, &args.tables.csv, &args.tables.markdown, &args.pictures.html];
+    let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
+    if !taken {
+        let to = args.report.as_deref().unwrap_or(Path::new("-"));
+        deliver(to, text::report(subject).as_bytes())
+            .with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    Ok(())
+}
+
 /// Writes the page and the timeline, where they are asked for.
 fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     if let Some(path) = &args.pictures.html {
-        deliver(path, page::report(subject, None).as_bytes())
+        deliver(path, page::report(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let (Some(path), Some(book)) = (&args.pictures.timeline, subject.book) else { return Ok(()) };
-    if is_dash(&args.path) || is_dash(path) {
+    let Some(path) = &args.pictures.timeline else { return Ok(()) };
+    if args.path.as_deref().is_some_and(is_dash) || is_dash(path) {
         bail!("--timeline reads the trace twice and writes a file: give both by name, not -");
     }
+    // Of samples alone there is no trace, and the timeline shows them all the same.
+    let none = Profile::default();
+    let profile = subject.book.map_or(&none, |book| &book.profile);
     let matter = Matter {
         run: subject.run,
-        profile: &book.profile,
+        profile,
         names: subject.names,
-        memory: None,
+        memory: subject.memory,
         most: args.pictures.timeline_max,
     };
-    let trace = if args.path.is_dir() { args.path.join("trace.log") } else { args.path.clone() };
-    timeline::write(&matter, Some(&trace).filter(|t| t.exists()).map(PathBuf::as_path), path)
+    let trace = args.path.as_ref().map(|p| if p.is_dir() { p.join("trace.log") } else { p.clone() });
+    timeline::write(&matter, trace.as_deref().filter(|t| t.exists()), path)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -220,7 +263,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     } else {
         Run { schema: SCHEMA.to_owned(), ..Run::default() }
     };
-    Ok(Found { run, read, running })
+    Ok(Found { run, read, samples: None, running })
 }
 
 fn from_folder(folder: &Path) -> anyhow::Result<Found> {
@@ -237,5 +280,10 @@ fn from_folder(folder: &Path) -> anyhow::Result<Found> {
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }
+    found.samples = match open_samples(&folder.join("gtt.tsv")) {
+        Ok(read) => Some(read),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e).context("gtt.tsv"),
+    };
     Ok(found)
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::core::run::Run;
 use crate::report::view::View;
 
 /// Where things go.
@@ -20,6 +19,8 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The JSON report.
     pub json: Option<PathBuf>,
+    /// The samples.
+    pub samples: Option<PathBuf>,
     /// The tables as CSV.
     pub csv: Option<PathBuf>,
     /// The tables as Markdown.
@@ -47,7 +48,7 @@ impl Places {
 
     /// Whether anything is kept, so that it is worth asking git.
     pub fn keep_anything(&self) -> bool {
-        let files = [&self.out, &self.log, &self.json, &self.report, &self.html];
+        let files = [&self.out, &self.log, &self.samples, &self.json, &self.report, &self.html];
         files.into_iter().any(Option::is_some)
     }
 
@@ -78,25 +79,4 @@ impl Places {
 /// `-` stands for standard output, and so do the paths that lead there.
 pub fn is_dash(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
-}
-
-/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
-pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
-    let program = run.command.first().map_or("", String::as_str);
-    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
-    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
-    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
-    let text = path.to_string_lossy();
-    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
-    while let Some(c) = chars.next() {
-        match (c, if c == '%' { chars.next() } else { None }) {
-            ('%', Some('h')) => out.push_str(&run.host.name),
-            ('%', Some('p')) => out.push_str(&pid.to_string()),
-            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
-            ('%', Some('n')) => out.push_str(&name),
-            ('%', Some('%')) => out.push('%'),
-            (c, other) => out.extend(std::iter::once(c).chain(other)),
-        }
-    }
-    PathBuf::from(out)
 }

@@ -4,21 +4,25 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
+use crate::cli::sampling::{LookArgs, SamplingArgs};
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
+use crate::cmd::expand::expand;
 use crate::cmd::keep::Kept;
-use crate::cmd::places::{Places, expand};
+use crate::cmd::places::Places;
 use crate::cmd::search;
+use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;
 use crate::core::text::printable;
 use crate::live::echo::Mode;
 use crate::live::front::{self, Outcome};
 use crate::live::plan::{Plan, Verdict, status};
+use crate::live::sampler;
 use crate::live::target::Refusal;
 use crate::report::view::{Sort, Unit, View};
 use crate::sys::{clock, host, term};
@@ -38,6 +42,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let places = places(args, &record);
     let keep_stdout = places.need_stdout();
     let executable = search::executable(&paths).cloned();
+    let sampling = look(&args.sampling.look, args.sampling.interval)?;
     let (mut kept, log) = Kept::create(places, executable, &record)?;
     let plan = Plan {
         command: args.command.clone(),
@@ -58,6 +63,8 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         inherited,
         keep_stdout,
         log,
+        sampling,
+        samples: kept.take_table(),
         run: record,
     };
     match front::run(&plan, &mut kept) {
@@ -104,6 +111,7 @@ fn places(args: &RunArgs, record: &Run) -> Places {
         log: named(&args.log),
         report: named(&args.report),
         json: named(&args.json),
+        samples: named(&args.sampling.samples),
         csv: named(&args.tables.csv),
         markdown: named(&args.tables.markdown),
         html: named(&args.pictures.html),
@@ -139,8 +147,38 @@ pub fn record(args: &RunArgs) -> Run {
             kill_after_ns: args.kill_after,
             signal: signals::name(args.signal),
         },
+        sampling: Some(sampling_record(&args.sampling)),
         cwd: std::env::current_dir().ok().map(|d| printable(d.as_os_str().as_bytes())),
         ..Run::default()
+    }
+}
+
+/// How the user wants the memory looked at.
+///
+/// # Errors
+/// There is no such `/proc`.
+pub fn look(args: &LookArgs, interval_ns: u64) -> anyhow::Result<sampler::Options> {
+    if !args.proc.is_dir() {
+        bail!("--proc {}: there is no such folder", args.proc.display());
+    }
+    Ok(sampler::Options {
+        interval_ns,
+        driver: args.driver.clone(),
+        proc: args.proc.clone(),
+        sys: args.sys.clone(),
+        pss: true,
+    })
+}
+
+/// The same for the record: places that are not the usual ones are named.
+fn sampling_record(args: &SamplingArgs) -> Sampling {
+    let other =
+        |path: &Path, usual: &str| (path != Path::new(usual)).then(|| printable(path.as_os_str().as_bytes()));
+    Sampling {
+        interval_ns: args.interval,
+        driver: args.look.driver.clone(),
+        proc: other(&args.look.proc, "/proc"),
+        sys: other(&args.look.sys, "/sys"),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod duration;
 pub mod escalate;
 pub mod event;
+pub mod fdinfo;
 pub mod histogram;
 pub mod kernel_id;
 pub mod lines;

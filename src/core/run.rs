@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::core::memory::seen::{Sampling, Seen};
+
 /// The schema that this version writes.
 pub const SCHEMA: &str = "hrx-wrap/1";
 /// Its number. Records with this one and with every smaller one are read; fields that an older one lacks are unknown.
@@ -38,6 +40,9 @@ pub struct Run {
     pub stdio: String,
     /// The limits that were set.
     pub limits: Limits,
+    /// How the memory is sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// Working folder at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -161,6 +166,9 @@ pub struct End {
     pub partial: Option<String>,
     /// What the ring, the log and the echo counted.
     pub counters: Counters,
+    /// What was seen of the tree's memory; absent when it was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Seen>,
     /// Signals that were handed on, and those that were not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<Forwarded>,
@@ -261,6 +269,9 @@ pub struct Process {
     pub name: String,
     /// Its state letter in `/proc/<pid>/stat`.
     pub state: String,
+    /// GTT of the clients that it held when it was seen last, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gtt_bytes: Option<u64>,
 }
 
 impl Run {

@@ -56,6 +56,8 @@ const fn ending(number: i32, name: &'static str) -> Signal {
 pub const HUP: i32 = 1;
 /// Interrupt.
 pub const INT: i32 = 2;
+/// `SIGQUIT`.
+pub const QUIT: i32 = 3;
 /// Bus error.
 pub const BUS: i32 = 7;
 /// Kill.
@@ -89,7 +91,7 @@ pub const RT_LAST: i32 = 64;
 pub const TABLE: [Signal; 31] = [
     merged(HUP, "HUP"),
     ending(INT, "INT"),
-    merged(3, "QUIT"),
+    merged(QUIT, "QUIT"),
     row(4, "ILL", Rule::Own),
     row(5, "TRAP", Rule::Own),
     row(6, "ABRT", Rule::Own),

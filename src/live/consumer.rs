@@ -4,20 +4,21 @@
 //! sums so far are saved in the ring. So a successor in another process cuts the log to that length, goes on at that
 //! position, and no line is missing or there twice.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
-use crate::core::progress;
+use crate::core::progress::{self, Gtt};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::log::{self, LogFile};
 use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
+use crate::live::sampler::Nudge;
 use crate::sys::clock::monotonic_ns;
 
 /// A pipe takes this much whole or not at all.
@@ -63,8 +64,19 @@ pub struct Consumer {
     /// Whether what is taken now is to be shown.
     showing: bool,
     book: Book,
-    /// The run's start, when a status line is wanted, and when it is due again.
-    status: Option<(u64, u64)>,
+    status: Option<Telling>,
+}
+
+/// What a status line needs.
+#[derive(Debug)]
+struct Telling {
+    /// The run's start, ns.
+    start: u64,
+    /// When it is due again, ns.
+    due: u64,
+    /// Knows the memory, once the sampler runs.
+    sampler: Arc<OnceLock<Nudge>>,
+    gtt: Option<Gtt>,
 }
 
 /// The sums as they were saved last.
@@ -134,19 +146,19 @@ impl Consumer {
     }
 
     /// With a status line, once a second; `start_ns`: the run's start.
-    pub fn with_status(mut self, start_ns: u64) -> Self {
-        self.status = Some((start_ns, 0));
+    pub fn with_status(mut self, start_ns: u64, sampler: Arc<OnceLock<Nudge>>) -> Self {
+        self.status = Some(Telling { start: start_ns, due: 0, sampler, gtt: None });
         self
     }
 
     /// Renews the status line when its second is over.
     fn tell(&mut self, now: u64) {
-        if let Some((start, due)) = &mut self.status
-            && now >= *due
-        {
-            *due = now + STATUS_NS;
-            self.echo.status(&progress::line(now.saturating_sub(*start), &self.book, None));
-        }
+        let Some(telling) = self.status.as_mut().filter(|t| now >= t.due) else { return };
+        telling.due = now + STATUS_NS;
+        // While a sample is being taken it is that of a second ago.
+        telling.gtt = telling.sampler.get().and_then(Nudge::gtt).or(telling.gtt);
+        let line = progress::line(now.saturating_sub(telling.start), &self.book, telling.gtt);
+        self.echo.status(&line);
     }
 
     /// Takes one record, if a whole one is there.

@@ -19,6 +19,7 @@ pub mod proc;
 pub mod read_port;
 pub mod reader;
 pub mod ring;
+pub mod sampler;
 pub mod signalling;
 pub mod status;
 pub mod supervise;

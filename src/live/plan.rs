@@ -6,8 +6,10 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 use crate::core::book::Book;
+use crate::core::memory::series::Series;
 use crate::core::run::Run;
 use crate::live::echo::Mode;
+use crate::live::sampler;
 
 /// One run, decided.
 #[derive(Debug)]
@@ -40,11 +42,15 @@ pub struct Plan {
     pub keep_stdout: bool,
     /// The kept trace, with its header written.
     pub log: Option<Log>,
+    /// How the tree's memory is looked at.
+    pub sampling: sampler::Options,
+    /// The table of samples, with its header written.
+    pub samples: Option<Log>,
     /// The record, as far as it is known.
     pub run: Run,
 }
 
-/// The kept trace's file.
+/// The file of the kept trace, or of the samples.
 #[derive(Debug)]
 pub struct Log {
     /// The open file.
@@ -59,9 +65,9 @@ pub struct Log {
 pub trait Keeper {
     /// The target runs.
     fn started(&mut self, run: &Run);
-    /// The run is over. Yields the report for our stderr, if one goes there. `book` is absent when it was lost with the
-    /// process that kept it.
-    fn finished(&mut self, run: &mut Run, book: Option<Book>) -> Finished;
+    /// The run is over. Yields the report for our stderr, if one goes there. `book` and `samples` are absent when they were
+    /// lost with the process that kept them.
+    fn finished(&mut self, run: &mut Run, book: Option<Book>, samples: Option<&Series>) -> Finished;
     /// The target could not be started: nothing of the run stays.
     fn discard(&mut self);
 }

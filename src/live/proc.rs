@@ -93,7 +93,7 @@ fn descends(parents: &HashMap<i32, i32>, mut pid: i32, ancestor: i32) -> bool {
 
 /// A process for the record.
 pub fn seen(stat: &Stat) -> Process {
-    Process { pid: stat.pid, name: stat.name.clone(), state: stat.state.to_string() }
+    Process { pid: stat.pid, name: stat.name.clone(), state: stat.state.to_string(), gtt_bytes: None }
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
         std::os::unix::fs::symlink("pipe:[77]", proc.root.join("13/fd/2")).unwrap();
         std::os::unix::fs::symlink("pipe:[78]", proc.root.join("12/fd/2")).unwrap();
         let held = proc.holders(Path::new("pipe:[77]"), &proc.descendants(1));
-        assert_eq!(held, [Process { pid: 13, name: "b".into(), state: "S".into() }]);
+        assert_eq!(held, [Process { pid: 13, name: "b".into(), state: "S".into(), gtt_bytes: None }]);
         std::fs::remove_dir_all(&proc.root).unwrap();
     }
 }

@@ -72,6 +72,11 @@ impl Supervisor<'_> {
     }
 
     fn hand_on(&mut self, arrival: Arrival, now: u64) -> &'static str {
+        // What the caller has us ignore is no request to end, whoever sends it.
+        let ends = signals::lookup(arrival.signal).is_some_and(|s| s.ends) && !is_ignored(arrival.signal);
+        if ends || [signals::HUP, signals::QUIT].contains(&arrival.signal) {
+            self.sampler.first();
+        }
         // A terminal signals a whole group, and so does a shell that continues a job; a process signals one.
         let to_group = arrival.sender == 0 || arrival.signal == signals::CONT;
         let sent = if to_group {
@@ -79,9 +84,7 @@ impl Supervisor<'_> {
         } else {
             self.target.pidfd.signal(arrival.signal)
         };
-        // What the caller has us ignore is no request to end, whoever sends it.
-        let ends = signals::lookup(arrival.signal).is_some_and(|s| s.ends) && arrival.sender != 0;
-        if ends && !is_ignored(arrival.signal) {
+        if ends && arrival.sender != 0 {
             self.tree.was_asked(self.target.pid);
             self.begin(Ending::begin(Reason::Request, now, self.plan.kill_after_ns));
         }

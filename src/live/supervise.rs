@@ -1,11 +1,12 @@
 //! The supervisor's whole life, as a table of contents.
 
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::core::memory::series::Series;
 use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
@@ -18,6 +19,7 @@ use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
+use crate::live::sampler::{self, Nudge, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
@@ -60,11 +62,29 @@ pub fn supervise(
     let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
+    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
+    let _ = flow.sampler.set(sampler.nudge());
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
     supervisor.watch(&name);
+    let samples = take_samples(sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
-    conclude(supervisor, &mut run, left, &flow.echo, keeper);
+    conclude(supervisor, &mut run, left, &samples, &flow.echo, keeper);
     Ok(())
+}
+
+/// The table of samples behind its header.
+fn open_table(plan: &Plan) -> anyhow::Result<Option<LogFile>> {
+    let Some(table) = &plan.samples else { return Ok(None) };
+    let file = table.file.try_clone().context("the samples")?;
+    Ok(Some(LogFile::resume(file, table.path.display().to_string(), table.offset)))
+}
+
+/// Ends the sampling; what it saw goes into the record.
+fn take_samples(sampler: Sampler, end: &mut End) -> Series {
+    let sampler::Left { series, seen, trouble } = sampler.finish(DISK_PATIENCE);
+    end.notes.extend(trouble);
+    end.memory = Some(seen);
+    series
 }
 
 /// The target, or nothing when it could not be started; then nothing of the run stays.
@@ -117,6 +137,8 @@ pub struct Flow {
     pub consumer: Running,
     /// What the reader tells.
     pub progress: Arc<Progress>,
+    /// Told the consumer's status line, once it runs.
+    pub sampler: Arc<OnceLock<Nudge>>,
     /// Closed when the reader ends.
     pub reader_done: std::os::fd::OwnedFd,
 }
@@ -130,18 +152,19 @@ impl Flow {
     ) -> anyhow::Result<Flow> {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+        let sampler = Arc::new(OnceLock::new());
         let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
         if plan.progress && term::is_terminal(2) {
             // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
             echo.allow_status([pid, shared.front_group]);
-            consumer = consumer.with_status(plan.run.clock.start_ns);
+            consumer = consumer.with_status(plan.run.clock.start_ns, Arc::clone(&sampler));
         }
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
         let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
         reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
-        Ok(Flow { ours, echo, consumer, progress, reader_done })
+        Ok(Flow { ours, echo, consumer, progress, reader_done, sampler })
     }
 }
 
@@ -164,6 +187,7 @@ impl<'a> Supervisor<'a> {
         inbox: Inbox,
         target: Target,
         flow: &Flow,
+        sampler: &Sampler,
     ) -> anyhow::Result<Self> {
         let now = monotonic_ns();
         Ok(Supervisor {
@@ -185,6 +209,7 @@ impl<'a> Supervisor<'a> {
             end: End::default(),
             progress: Arc::clone(&flow.progress),
             reader_done: flow.reader_done.try_clone().context("a descriptor")?,
+            sampler: sampler.nudge(),
             ours: Arc::clone(&flow.ours),
         })
     }
@@ -195,6 +220,7 @@ fn conclude(
     mut supervisor: Supervisor<'_>,
     run: &mut Run,
     left: Option<Left>,
+    samples: &Series,
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
@@ -213,7 +239,7 @@ fn conclude(
         supervisor.front_gone |= supervisor.shared.front.has_ended();
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
-        let made = keeper.finished(run, Some(book.clone()));
+        let made = keeper.finished(run, Some(book.clone()), Some(samples));
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

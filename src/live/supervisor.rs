@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::core::escalate::Action;
-use crate::core::run::{End, Stop};
+use crate::core::procstat::Stat;
+use crate::core::run::{End, Process, Stop};
 use crate::core::signals;
 use crate::live::channel::{Channel, Message};
 use crate::live::ending::{Ending, LONGEST_DRAIN, LOOK_AGAIN, ORPHAN_GRACE, Reason, SILENCE};
@@ -16,6 +17,7 @@ use crate::live::front::Shared;
 use crate::live::plan::Plan;
 use crate::live::proc::seen;
 use crate::live::reader::Progress;
+use crate::live::sampler::Nudge;
 use crate::live::signalling::Merges;
 use crate::live::tree::Tree;
 use crate::sys::clock::monotonic_ns;
@@ -66,6 +68,7 @@ pub struct Supervisor<'a> {
     pub(super) end: End,
     pub(super) progress: Arc<Progress>,
     pub(super) reader_done: OwnedFd,
+    pub(super) sampler: Nudge,
     /// Our side of the target's stderr.
     pub(super) ours: Arc<OwnedFd>,
 }
@@ -128,6 +131,7 @@ impl Supervisor<'_> {
     fn timers(&mut self, now: u64) {
         if !self.timed_out && self.target.end.is_none() && self.deadline.is_some_and(|d| now >= d) {
             self.timed_out = true;
+            self.sampler.first();
             self.begin(Ending::begin(Reason::Timeout, now, self.plan.kill_after_ns));
         }
         let Some(mut ending) = self.ending else { return };
@@ -172,6 +176,7 @@ impl Supervisor<'_> {
     fn front_died(&mut self) {
         self.front_gone = true;
         self.orphaned = self.target.end.is_none();
+        self.sampler.first();
         self.begin(Ending::begin(Reason::Orphaned, monotonic_ns(), ORPHAN_GRACE));
     }
 
@@ -189,7 +194,11 @@ impl Supervisor<'_> {
                 Children::None => return false,
                 Children::Quiet => return true,
                 Children::Changed(pid, change) if pid == self.target.pid => self.target_changed(now, change),
-                Children::Changed(_, Change::Exited(_) | Change::Killed(_)) => self.end.reaped += 1,
+                Children::Changed(_, Change::Exited(_) | Change::Killed(_)) => {
+                    // One that came to us: so may others have.
+                    self.sampler.changed();
+                    self.end.reaped += 1;
+                }
                 Children::Changed(..) => {}
             }
         }
@@ -259,7 +268,9 @@ impl Supervisor<'_> {
             }
         }
         let members = self.tree.members();
-        self.end.leftovers = members.iter().map(seen).collect();
+        self.sampler.first();
+        let held = |stat: &Stat| Process { gtt_bytes: self.sampler.held_by(stat.pid), ..seen(stat) };
+        self.end.leftovers = members.iter().map(held).collect();
         if self.plan.leave && !self.front_gone {
             self.end.left_alone = !members.is_empty();
             return;

@@ -70,7 +70,7 @@ pub fn finish(
     let disk = if stuck { outcome::DISK_STUCK } else { "" };
     end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}{disk}"));
     run.end = Some(end);
-    let made = keeper.finished(&mut run, (!whole).then_some(book));
+    let made = keeper.finished(&mut run, (!whole).then_some(book), None);
     if let Some(log) = &mut log {
         outcome::close_log(log, &run);
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::core::run::SCHEMA;
 use crate::core::tally::EVENTS;
-use crate::report::{Subject, profile_json};
+use crate::report::{Subject, memory_json, profile_json};
 
 /// The whole report.
 pub fn report(subject: &Subject<'_>) -> Value {
@@ -36,6 +36,7 @@ pub fn report(subject: &Subject<'_>) -> Value {
         "programs": subject.book.map(|b| profile_json::programs(&b.profile, subject.names)),
         "open": subject.book.map(|b| profile_json::open(&b.profile, subject.names, subject.open_until())),
         "names": subject.naming,
+        "memory": memory_json::memory(subject),
         "coverage": coverage(subject),
         "stalls": stalls(subject),
         "events": end.map(|e| json!({

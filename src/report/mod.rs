@@ -6,6 +6,8 @@ pub mod compare_rows;
 pub mod compare_text;
 pub mod json;
 pub mod kernels;
+pub mod memory_json;
+pub mod memory_text;
 pub mod page;
 pub mod profile_json;
 pub mod profile_text;
@@ -15,6 +17,9 @@ pub mod timeline;
 pub mod view;
 
 use crate::core::book::Book;
+use crate::core::memory::seen::Seen;
+use crate::core::memory::series::Series;
+use crate::core::memory::sums::Sums;
 use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
 use view::View;
@@ -26,6 +31,8 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// The sums of the lines; absent when they were lost.
     pub book: Option<&'a Book>,
+    /// The samples of the memory; absent when they are not at hand.
+    pub memory: Option<&'a Series>,
     /// How the facts came here.
     pub source: &'a Source,
     /// The kernels' names.
@@ -47,6 +54,8 @@ pub struct Source {
     pub unstamped: u64,
     /// The run goes on at this moment.
     pub running: bool,
+    /// What was wrong with the samples that were read, a sentence each.
+    pub samples: Vec<String>,
 }
 
 impl Subject<'_> {
@@ -79,6 +88,17 @@ impl Subject<'_> {
             (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
         }
         (live.is_some() || tally.is_some()).then_some(counters)
+    }
+
+    /// What the samples add up to: computed from them where they are at hand, else as the record has it.
+    pub fn sums(&self) -> Option<Sums> {
+        let noted = self.seen().map(|seen| seen.sums.clone());
+        self.memory.map(|series| Sums::of(series, None)).or(noted)
+    }
+
+    /// What was seen of the memory besides its samples.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.run.end.as_ref().and_then(|end| end.memory.as_ref())
     }
 
     /// Whether the dispatches are a matter of this report: asked for, traced, or the trace of another tool.

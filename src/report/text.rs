@@ -7,7 +7,7 @@ use crate::core::run::{End, Process, Run};
 use crate::core::signals;
 use crate::core::tally::{EVENTS, Tally};
 use crate::core::text::{count, printable, shell_line};
-use crate::report::{Subject, profile_text};
+use crate::report::{Subject, memory_text, profile_text};
 
 /// Width of the column of names.
 const NAMES: usize = 12;
@@ -28,10 +28,11 @@ pub fn report(subject: &Subject<'_>) -> String {
     }
     if let Some(end) = &subject.run.end {
         ending(&mut page, subject, end);
-    } else {
+    } else if subject.book.is_some() {
         lines(&mut page, subject);
         page.fact("exit", "unknown: the record has no end");
     }
+    page.0.push_str(&memory_text::memory(subject));
     if let (true, false, Some(book)) = (subject.about_dispatches(), subject.no_dispatch(), subject.book) {
         let (names, view) = (subject.names, subject.view);
         page.0.push_str(&profile_text::profile(
@@ -86,6 +87,7 @@ impl Page {
 fn header(page: &mut Page, subject: &Subject<'_>) {
     let run = subject.run;
     let tool = match (&run.tool.commit, run.tool.name.as_str()) {
+        (_, "") if subject.book.is_none() => "samples without a trace".to_owned(),
         (_, "") => "a trace without a header, so not known to be of hrx-wrap".to_owned(),
         (Some(commit), name) => format!("{name} {} (commit {commit})", run.tool.version),
         (None, name) => format!("{name} {} (commit unknown)", run.tool.version),
@@ -215,7 +217,13 @@ fn ending(page: &mut Page, subject: &Subject<'_>, end: &End) {
 
 fn processes(page: &mut Page, name: &str, what: &str, list: &[Process]) {
     for process in list {
-        page.fact(name, &format!("pid {} ({}), state {}: {what}", process.pid, process.name, process.state));
+        let gtt = process
+            .gtt_bytes
+            .map_or_else(String::new, |bytes| format!(", GTT {} MiB", memory_text::mib(bytes)));
+        page.fact(
+            name,
+            &format!("pid {} ({}), state {}{gtt}: {what}", process.pid, process.name, process.state),
+        );
     }
 }
 
@@ -245,6 +253,7 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
         ),
     };
     page.fact("stalls", &stalls);
+    samples(page, subject);
     if c.log_lost_bytes > 0 {
         let lost = count(c.log_lost_lines, "line");
         page.fact(
@@ -266,6 +275,14 @@ fn lines(page: &mut Page, subject: &Subject<'_>) {
             "unstamped",
             &format!("{} without a time, not counted", count(subject.source.unstamped, "line")),
         );
+    }
+}
+
+/// How many samples of the memory there are.
+fn samples(page: &mut Page, subject: &Subject<'_>) {
+    if let Some(sums) = subject.sums() {
+        let gap = sums.longest_gap_ns.map_or_else(String::new, |ns| format!(", longest gap {}", show(ns)));
+        page.fact("samples", &format!("{} of the memory{gap}", sums.samples));
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod cstdio;
+pub mod dir;
 pub mod fd;
 pub mod host;
 pub mod process;

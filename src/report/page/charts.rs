@@ -1,8 +1,9 @@
 //! Drawings as SVG in the page. Every number on hover is the one that stands in the tables, in the same words.
 
 use crate::core::histogram::Histogram;
+use crate::report::memory_text;
 use crate::report::page::markup::{escaped, name};
-use crate::report::view::{fixed, percent};
+use crate::report::view::percent;
 
 /// One bar of a chart: a name, its words, and parts of the longest bar.
 #[derive(Clone, Debug)]
@@ -174,5 +175,5 @@ fn span(ns: f64) -> String {
 
 /// Bytes as MiB with one digit.
 pub fn mib(bytes: u64) -> String {
-    format!("{} MiB", fixed(bytes, 1 << 20, 1))
+    format!("{} MiB", memory_text::mib(bytes))
 }

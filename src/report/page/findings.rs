@@ -1,12 +1,13 @@
 //! What a reader should know first, in words with the number behind each.
 
 use crate::core::duration::show;
-use crate::core::memory::series::Series;
+use crate::core::memory::sums::Figures;
 use crate::core::profile::Profile;
 use crate::core::profile::program::Program;
 use crate::core::text::count;
 use crate::report::Subject;
 use crate::report::kernels::{Row, rows, unmapped};
+use crate::report::page::charts::mib;
 use crate::report::view::{View, fixed, percent};
 
 /// How much it matters.
@@ -38,7 +39,7 @@ impl Weight {
 pub type Finding = (Weight, String);
 
 /// All findings, the gravest first.
-pub fn findings(subject: &Subject<'_>, memory: Option<&Series>) -> Vec<Finding> {
+pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
     ending(&mut all, subject);
     lost(&mut all, subject);
@@ -60,7 +61,7 @@ pub fn findings(subject: &Subject<'_>, memory: Option<&Series>) -> Vec<Finding> 
         )),
         None => all.push((Weight::Bad, "The sums of the lines were lost, and no log was kept.".to_owned())),
     }
-    gaps(&mut all, memory);
+    sampled(&mut all, subject);
     all.sort_by_key(|(weight, _)| *weight);
     all
 }
@@ -251,20 +252,38 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
     }
 }
 
-/// A hole in the samples hides what was in it.
-fn gaps(all: &mut Vec<Finding>, memory: Option<&Series>) {
-    let Some(series) = memory else { return };
-    let times: Vec<u64> = series.samples().map(|s| s.ns).collect();
-    let mut steps: Vec<u64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
-    steps.sort_unstable();
-    let (Some(usual), Some(longest)) = (steps.get(steps.len() / 2), steps.last()) else { return };
-    if *longest > usual.saturating_mul(4) {
+/// Peak beside steady, and holes in the samples, which hide what was in them.
+fn sampled(all: &mut Vec<Finding>, subject: &Subject<'_>) {
+    let Some(sums) = subject.sums() else { return };
+    let gtt = |figures: Option<Figures>| figures.and_then(|f| f.gtt_bytes);
+    match (gtt(sums.peak), gtt(sums.steady)) {
+        (Some(peak), Some(steady)) => all.push((
+            Weight::Fact,
+            format!(
+                "GTT: peak {}, steady {} ({} % of the peak).",
+                mib(peak),
+                mib(steady),
+                percent(steady, peak)
+            ),
+        )),
+        _ => all.push((
+            Weight::Care,
+            format!(
+                "No amount of GTT in {}: no client of the driver was seen, or none that says it.",
+                count(sums.samples, "sample")
+            ),
+        )),
+    }
+    let interval = subject.run.sampling.as_ref().map(|s| s.interval_ns);
+    if let (Some(gap), Some(interval)) = (sums.longest_gap_ns, interval)
+        && gap > interval.saturating_mul(4)
+    {
         all.push((
             Weight::Care,
             format!(
-                "The longest gap between two samples is {} (usual here: {}): a peak in it was not seen.",
-                show(*longest),
-                show(*usual)
+                "Sampler gap of {} (asked for: one sample every {}): a peak in it was not seen.",
+                show(gap),
+                show(interval)
             ),
         ));
     }

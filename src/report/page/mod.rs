@@ -6,7 +6,7 @@ mod markup;
 mod memory;
 
 use crate::core::compare::Comparison;
-use crate::core::memory::series::Series;
+use crate::core::memory::sums::{Figures, Sums};
 use crate::core::profile::Profile;
 use crate::core::profile::program::Program;
 use crate::core::text::{clipped, count};
@@ -30,8 +30,8 @@ const PROGRAMS: usize = 24;
 /// A name is shown so far.
 const LONGEST: usize = 300;
 
-/// The whole page of a run. `memory`: its samples, when there are any.
-pub fn report(subject: &Subject<'_>, memory: Option<&Series>) -> String {
+/// The whole page of a run.
+pub fn report(subject: &Subject<'_>) -> String {
     let run = subject.run;
     let title = match (&run.label, run.command.first()) {
         (Some(label), _) => label.clone(),
@@ -41,12 +41,12 @@ pub fn report(subject: &Subject<'_>, memory: Option<&Series>) -> String {
     let title = clipped(&title, LONGEST);
     let mut out = format!("<h1>{}</h1>\n", name(&title));
     out.push_str("<h2>Findings</h2>\n<ul class=\"findings\">\n");
-    for (weight, words) in findings(subject, memory) {
+    for (weight, words) in findings(subject) {
         let (class, tag) = weight.words();
         out.push_str(&format!("<li class=\"{class}\"><b class=\"tag\">{tag}</b>{}</li>\n", name(&words)));
     }
     out.push_str("</ul>\n");
-    out.push_str(&memory_part(subject, memory));
+    out.push_str(&memory_part(subject));
     if let (Some(book), false) = (subject.book, subject.no_dispatch()) {
         programs(&mut out, subject, &book.profile);
     }
@@ -68,46 +68,68 @@ fn name_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", escaped(&clipped(line, 2_000)))).collect()
 }
 
-fn memory_part(subject: &Subject<'_>, memory: Option<&Series>) -> String {
+fn memory_part(subject: &Subject<'_>) -> String {
     let mut out = "<h2>GPU memory</h2>\n".to_owned();
-    let Some(series) = memory else {
-        out.push_str("<p class=\"dim\">Unknown: this run has no samples of GPU memory.</p>\n");
+    let Some(sums) = subject.sums() else {
+        let why = if subject.run.sampling.is_some() {
+            "the samples are not at hand: they are in gtt.tsv of the run's folder, or were lost with their process"
+        } else {
+            "this run has no samples of GPU memory"
+        };
+        out.push_str(&format!("<p class=\"dim\">Unknown: {why}.</p>\n"));
         return out;
     };
     let (from, until) = (subject.run.clock.start_ns, subject.open_until());
-    let steady = series.median_between(from, until);
-    let mut marks: Vec<memory::Mark> = Vec::new();
-    if let Some(book) = subject.book {
-        marks.extend(book.tally.span.map(|(first, _)| (first, "first line".to_owned())));
+    let steady = sums.steady.and_then(|f| f.gtt_bytes);
+    let curve = subject.memory.and_then(|series| {
+        let from = if from > 0 { from } else { series.samples().next().map_or(0, |s| s.ns) };
+        memory::curve(series, from, until, steady, &marks(subject))
+    });
+    match curve {
+        Some(curve) => out.push_str(&curve),
+        None => out.push_str(
+            "<p class=\"dim\">No curve: not one sample that is at hand has an amount of GTT.</p>\n",
+        ),
     }
+    out.push_str(&memory_table(&sums));
+    out
+}
+
+/// Moments to mark in the curve.
+fn marks(subject: &Subject<'_>) -> Vec<memory::Mark> {
+    let mut marks: Vec<memory::Mark> = Vec::new();
     if let Some(end) = &subject.run.end {
         marks.extend(end.signals.iter().map(|s| (s.at_ns, crate::core::signals::name(s.signal))));
         marks.push((end.at_ns, "end".to_owned()));
     }
-    match memory::curve(series, from, until, steady, &marks) {
-        Some(curve) => out.push_str(&curve),
-        None => out.push_str("<p class=\"dim\">Unknown: not one sample has an amount of GTT.</p>\n"),
-    }
-    let bytes = |of: Option<u64>| of.map_or("unknown".to_owned(), mib);
-    let peak = series.peak_between(0, u64::MAX);
-    let last = series.known_at(u64::MAX);
-    let rows = [
-        ("peak", peak.and_then(|s| s.gtt_bytes), peak.map(|s| s.ns)),
-        ("steady (median)", steady, None),
-        ("final", last.and_then(|s| s.gtt_bytes), last.map(|s| s.ns)),
+    marks
+}
+
+/// One amount: its name, and where it stands.
+type Amount = (&'static str, fn(&Figures) -> Option<u64>);
+
+fn memory_table(sums: &Sums) -> String {
+    let amounts: [Amount; 5] = [
+        ("GTT, resident", |f| f.gtt_bytes),
+        ("GTT, allocated", |f| f.gtt_total_bytes),
+        ("VRAM", |f| f.vram_bytes),
+        ("resident memory of the processes", |f| f.rss_bytes),
+        ("GTT of the whole device, used by everybody", |f| f.device_gtt_used_bytes),
     ];
-    let head = ["GTT", "at", "what"].map(str::to_owned);
-    let rows: Vec<Vec<Cell>> = rows
+    let head = ["peak", "steady", "final", "what"].map(str::to_owned);
+    let rows: Vec<Vec<Cell>> = amounts
         .into_iter()
-        .map(|(what, amount, at)| {
-            let at = at.map_or("–".to_owned(), |ns| {
-                format!("{} s", fixed(ns.saturating_sub(from), 1_000_000_000, 3))
-            });
-            vec![Cell { text: bytes(amount), number: amount }, at.into(), what.to_owned().into()]
+        .map(|(what, of)| {
+            let mut cells: Vec<Cell> = [&sums.peak, &sums.steady, &sums.last]
+                .into_iter()
+                .map(|figures| figures.as_ref().and_then(of))
+                .map(|amount| Cell { text: amount.map_or("unknown".to_owned(), mib), number: amount })
+                .collect();
+            cells.push(what.to_owned().into());
+            cells
         })
         .collect();
-    out.push_str(&table("GPU memory", &head, &rows, 2));
-    out
+    table("GPU memory", &head, &rows, 3)
 }
 
 fn programs(out: &mut String, subject: &Subject<'_>, profile: &Profile) {

@@ -1,0 +1,353 @@
+//! The DRM clients of a tree, each counted once: merged by key over all processes and descriptors before anything is summed.
+
+use crate::core::fdinfo::driver::Region;
+use crate::core::fdinfo::word::Word;
+use crate::core::fdinfo::{Anomalies, Body, Key};
+use crate::core::memory::sample::State;
+use crate::core::memory::seen;
+
+/// So many clients that are gone are remembered.
+const REMEMBERED: usize = 512;
+/// So many processes of a client are named.
+const NAMED: usize = 8;
+
+/// Who a client is. Ids can be the same on two devices, so the device belongs to it; a card's and its render node's
+/// clients have the same place on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its number.
+    pub id: Id,
+    /// The driver.
+    pub driver: Word,
+    /// The device's place on the bus.
+    pub pdev: Option<Word>,
+    /// The device's node, where there is no such place.
+    pub node: Option<Word>,
+}
+
+/// A client's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// `drm-client-id`.
+    Client(u64),
+    /// `pasid`, of a kernel that has no client ids.
+    Pasid(u64),
+    /// Neither: the descriptor itself, by process and number.
+    Descriptor(i32, u32),
+}
+
+/// Where a body was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    /// The process.
+    pub pid: i32,
+    /// The descriptor.
+    pub fd: u32,
+    /// What the descriptor leads to, when that is known.
+    pub node: &'a [u8],
+}
+
+/// What a device has in all, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// GTT.
+    pub gtt: Option<u64>,
+    /// VRAM.
+    pub vram: Option<u64>,
+}
+
+/// The memory of one client at one moment, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    gtt: Option<u64>,
+    gtt_total: Option<u64>,
+    gtt_shared: Option<u64>,
+    vram: Option<u64>,
+    vram_total: Option<u64>,
+    vram_shared: Option<u64>,
+    cpu: Option<u64>,
+    key: Option<Key>,
+    /// A figure was there and was not taken.
+    rejected: bool,
+}
+
+impl Figures {
+    fn of(body: &Body, limits: Limits, anomalies: &mut Anomalies) -> Figures {
+        let (gtt, vram) = (body.memory(Region::Gtt), body.memory(Region::Vram));
+        let both = limits.gtt.zip(limits.vram).and_then(|(a, b)| a.checked_add(b));
+        // What is allocated counts where it is preferred to be, which may be more than there is of that kind.
+        let bound = |key, of_kind: Option<u64>| if key == Some(Key::Total) { both } else { of_kind };
+        let mut rejected = body.has_rejected();
+        let mut fits = |value: Option<u64>, limit: Option<u64>| {
+            let too_much = value.zip(limit).is_some_and(|(value, limit)| value > limit);
+            anomalies.underflows += u64::from(too_much);
+            rejected |= too_much;
+            value.filter(|_| !too_much)
+        };
+        let mut figures = Figures {
+            gtt: fits(gtt.best, bound(gtt.key, limits.gtt)),
+            gtt_total: fits(gtt.total.filter(|_| gtt.key != Some(Key::Total)), both),
+            gtt_shared: gtt.shared,
+            vram: fits(vram.best, bound(vram.key, limits.vram)),
+            vram_total: fits(vram.total.filter(|_| vram.key != Some(Key::Total)), both),
+            vram_shared: vram.shared,
+            cpu: body.memory(Region::Cpu).best,
+            key: gtt.key,
+            rejected: false,
+        };
+        if gtt.key == Some(Key::Total) {
+            figures.gtt_total = figures.gtt;
+        }
+        if vram.key == Some(Key::Total) {
+            figures.vram_total = figures.vram;
+        }
+        figures.key = figures.key.filter(|_| figures.gtt.is_some());
+        figures.rejected = rejected && (figures.gtt.is_none() || figures.vram.is_none());
+        figures
+    }
+
+    /// Nothing is known of it.
+    fn is_unknown(&self) -> bool {
+        self.gtt.is_none() && self.vram.is_none()
+    }
+
+    /// Of two reads of one client within a moment, the larger.
+    fn larger(&self, other: &Figures) -> Figures {
+        let key = if other.gtt > self.gtt { other.key } else { self.key };
+        Figures {
+            gtt: self.gtt.max(other.gtt),
+            gtt_total: self.gtt_total.max(other.gtt_total),
+            gtt_shared: self.gtt_shared.max(other.gtt_shared),
+            vram: self.vram.max(other.vram),
+            vram_total: self.vram_total.max(other.vram_total),
+            vram_shared: self.vram_shared.max(other.vram_shared),
+            cpu: self.cpu.max(other.cpu),
+            key,
+            rejected: self.rejected && other.rejected,
+        }
+    }
+}
+
+/// A client of the tree.
+#[derive(Clone, Debug)]
+struct Client {
+    who: Identity,
+    /// The moment it was seen last.
+    moment: u64,
+    now: Figures,
+    /// Its last figures that say anything.
+    known: Figures,
+    pids: [i32; NAMED],
+    first_ns: u64,
+    last_ns: u64,
+    most_gtt: Option<(u64, u64)>,
+    most_vram: Option<u64>,
+}
+
+/// What the clients add up to at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// GTT that is resident, bytes.
+    pub gtt: Option<u64>,
+    /// GTT that is allocated, bytes.
+    pub gtt_total: Option<u64>,
+    /// VRAM that is resident, bytes.
+    pub vram: Option<u64>,
+    /// Clients.
+    pub clients: u32,
+    /// Clients whose memory is not known now.
+    pub unknown: u32,
+    /// Of those, clients whose memory was known before: the driver did not say for the moment.
+    pub gaps: u32,
+    /// Clients of which a figure was there and was not taken.
+    pub rejected: u32,
+}
+
+impl Totals {
+    /// How complete a sample with these totals is. `left_out`: processes that may not be read, or were not looked into.
+    pub fn state(&self, processes: usize, left_out: usize) -> State {
+        let silent = self.unknown == self.clients && self.gaps + self.rejected == 0;
+        match () {
+            () if processes == 0 => State::Gone,
+            () if self.unknown + self.rejected > 0 && !silent => State::Partial,
+            () if left_out > 0 => State::Denied,
+            () if self.clients == 0 => State::NoClient,
+            () if silent => State::Unsupported,
+            () => State::Ok,
+        }
+    }
+}
+
+/// The clients of a tree. A moment begins with [`Clients::begin`]; then each body that was read is taken.
+#[derive(Clone, Debug, Default)]
+pub struct Clients {
+    all: Vec<Client>,
+    moment: u64,
+    ns: u64,
+    keys: [bool; Key::ALL.len()],
+    left_out: u64,
+    anomalies: Anomalies,
+}
+
+impl Clients {
+    /// A new moment, ns.
+    pub fn begin(&mut self, ns: u64) {
+        self.moment += 1;
+        self.ns = ns;
+    }
+
+    /// Takes the body of a client's descriptor.
+    pub fn take(&mut self, body: &Body, holder: Holder<'_>, limits: Limits) {
+        let Some(driver) = body.driver() else { return };
+        self.anomalies.add(body.anomalies());
+        let figures = Figures::of(body, limits, &mut self.anomalies);
+        let who = identity(body, driver, holder);
+        let (moment, ns) = (self.moment, self.ns);
+        let client = match self.all.iter().position(|c| c.who == who) {
+            Some(known) => self.all.get_mut(known),
+            None => self.add(who),
+        };
+        let Some(client) = client else { return };
+        client.now = if client.moment == moment { client.now.larger(&figures) } else { figures };
+        (client.moment, client.last_ns) = (moment, ns);
+        if !client.pids.contains(&holder.pid)
+            && let Some(free) = client.pids.iter_mut().find(|pid| **pid == 0)
+        {
+            *free = holder.pid;
+        }
+    }
+
+    fn add(&mut self, who: Identity) -> Option<&mut Client> {
+        if self.all.len() >= REMEMBERED {
+            // The least of those that are gone; all that are there are counted, however many.
+            let gone = self.all.iter().enumerate().filter(|(_, c)| c.moment != self.moment);
+            if let Some((least, _)) = gone.min_by_key(|(_, c)| c.most_gtt.map(|(bytes, _)| bytes)) {
+                self.all.remove(least);
+                self.left_out += 1;
+            }
+        }
+        self.all.push(Client {
+            who,
+            moment: 0,
+            now: Figures::default(),
+            known: Figures::default(),
+            pids: [0; NAMED],
+            first_ns: self.ns,
+            last_ns: self.ns,
+            most_gtt: None,
+            most_vram: None,
+        });
+        self.all.last_mut()
+    }
+
+    /// What the clients of this moment add up to. A sum is unknown when no client has a part of it.
+    pub fn end(&mut self) -> Totals {
+        let mut totals = Totals::default();
+        let add = |sum: &mut Option<u64>, part: Option<u64>| {
+            if let Some(part) = part {
+                *sum = Some(sum.unwrap_or(0).saturating_add(part));
+            }
+        };
+        for client in self.all.iter_mut().filter(|c| c.moment == self.moment) {
+            let now = client.now;
+            totals.clients += 1;
+            totals.unknown += u32::from(now.is_unknown());
+            totals.gaps += u32::from(now.is_unknown() && !client.known.is_unknown());
+            totals.rejected += u32::from(now.rejected);
+            add(&mut totals.gtt, now.gtt);
+            add(&mut totals.gtt_total, now.gtt_total);
+            add(&mut totals.vram, now.vram);
+            if let Some(key) = now.key {
+                self.keys[key as usize] = true;
+            }
+            if now.gtt.is_some() && now.gtt > client.most_gtt.map(|(bytes, _)| bytes) {
+                client.most_gtt = now.gtt.map(|bytes| (bytes, self.ns));
+            }
+            client.most_vram = client.most_vram.max(now.vram);
+            if !now.is_unknown() {
+                client.known = now;
+            }
+        }
+        totals
+    }
+
+    /// The clients of this moment that a process holds, GTT summed, bytes.
+    pub fn held_by(&self, pid: i32) -> Option<u64> {
+        let held = self.all.iter().filter(|c| c.moment == self.moment && c.pids.contains(&pid));
+        held.filter_map(|c| c.now.gtt).fold(None, |sum, part| Some(sum.unwrap_or(0_u64).saturating_add(part)))
+    }
+
+    /// Which keys GTT was from.
+    pub fn key(&self) -> Option<String> {
+        let used: Vec<&str> =
+            Key::ALL.into_iter().filter(|k| self.keys[*k as usize]).map(Key::name).collect();
+        (!used.is_empty()).then(|| used.join("+"))
+    }
+
+    /// What was not understood, in all.
+    pub fn anomalies(&self) -> &Anomalies {
+        &self.anomalies
+    }
+
+    /// Clients that were there and are remembered no longer.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Everything for the record, by when they came.
+    pub fn seen(&self) -> Vec<seen::Client> {
+        self.all.iter().map(Client::seen).collect()
+    }
+
+    /// Those of this moment.
+    pub fn seen_now(&self) -> Vec<seen::Client> {
+        self.all.iter().filter(|c| c.moment == self.moment).map(Client::seen).collect()
+    }
+}
+
+fn identity(body: &Body, driver: Word, holder: Holder<'_>) -> Identity {
+    let pdev = body.pdev();
+    let node = if pdev.is_some() { None } else { Word::of(holder.node).filter(|w| !w.is_empty()) };
+    let id = match (body.client_id(), body.pasid()) {
+        (Some(id), _) => Id::Client(id),
+        (None, Some(pasid)) => Id::Pasid(pasid),
+        (None, None) => Id::Descriptor(holder.pid, holder.fd),
+    };
+    Identity { id, driver, pdev, node }
+}
+
+impl Client {
+    fn seen(&self) -> seen::Client {
+        let (client_id, pasid) = match self.who.id {
+            Id::Client(id) => (Some(id.to_string()), None),
+            Id::Pasid(pasid) => (None, Some(pasid.to_string())),
+            Id::Descriptor(..) => (None, None),
+        };
+        let now = &self.known;
+        seen::Client {
+            driver: self.who.driver.shown(),
+            pdev: self.who.pdev.map(|w| w.shown()),
+            node: self.who.node.map(|w| w.shown()),
+            client_id,
+            pasid,
+            pids: self.pids.into_iter().filter(|pid| *pid != 0).collect(),
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            gtt_peak_bytes: self.most_gtt.map(|(bytes, _)| bytes),
+            gtt_peak_at_ns: self.most_gtt.map(|(_, at)| at),
+            vram_peak_bytes: self.most_vram,
+            gtt_bytes: now.gtt,
+            gtt_total_bytes: now.gtt_total,
+            gtt_shared_bytes: now.gtt_shared,
+            vram_bytes: now.vram,
+            vram_total_bytes: now.vram_total,
+            vram_shared_bytes: now.vram_shared,
+            cpu_bytes: now.cpu,
+            key: now.key.map(|k| k.name().to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "clients_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""A process of a fake /proc with one DRM client.
+
+    gtt.py PROC TABLE STEP...
+
+It enters itself into PROC as a child of its parent, then takes its steps: N holds N MiB of GTT and waits until the table
+of samples has that; =N holds them and does not wait; none says nothing of its memory any more; idle says so on stdout and
+lives until a signal; any other word is an exit status.
+"""
+import os
+import signal
+import sys
+import time
+
+proc, table, *steps = sys.argv[1:]
+me = f"{proc}/{os.getpid()}"
+os.makedirs(f"{me}/fdinfo")
+fd = os.open(f"{me}/fdinfo/4", os.O_WRONLY | os.O_CREAT)
+WHO = "drm-driver:\tamdgpu\ndrm-client-id:\t31\ndrm-pdev:\t0000:c5:00.0\n"
+FIGURES = "drm-total-gtt:\t{total:9} KiB\ndrm-shared-gtt:\t{shared:9} KiB\ndrm-resident-gtt:\t{kib:9} KiB\ndrm-resident-vram:\t   512 KiB\n"
+SIZE = len(WHO + FIGURES.format(kib=0, total=0, shared=0))
+
+
+def write(text):
+    # In one piece and of one length, as the kernel's is: a reader never sees a part.
+    os.pwrite(fd, (text + "\n" * (SIZE - len(text))).encode(), 0)
+
+
+def rows():
+    try:
+        with open(table) as file:
+            return [line.split("\t") for line in file.read().split("\n")[1:-1]]
+    except OSError:
+        return []
+
+
+def wait(condition):
+    until = time.monotonic() + 50
+    while not any(condition(row) for row in rows()):
+        if time.monotonic() > until:
+            sys.exit("the table does not have it")
+        time.sleep(0.002)
+
+
+def hold(mib):
+    write(WHO + FIGURES.format(kib=mib << 10, total=(mib << 10) + 1024, shared=1024))
+
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+with open(f"{me}/statm", "w") as file:
+    file.write("900 256 10 1 0 1 0\n")
+# Last: with this it is there.
+with open(f"{me}/stat.new", "w") as file:
+    file.write(f"{os.getpid()} (gtt) S {os.getppid()} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n")
+os.rename(f"{me}/stat.new", f"{me}/stat")
+for step in steps:
+    if step == "idle":
+        print("ready", flush=True)
+        while True:
+            signal.pause()
+    elif step == "none":
+        write(WHO)
+        wait(lambda row: row[8] == "partial")
+    elif step.startswith("="):
+        hold(int(step[1:]))
+    elif step.startswith("exit"):
+        sys.exit(int(step[4:]))
+    else:
+        hold(int(step))
+        wait(lambda row: row[1] == str(int(step) << 20))

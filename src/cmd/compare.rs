@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cli::CompareArgs;
+use crate::cmd::files::is_dash;
 use crate::cmd::keep::deliver;
-use crate::cmd::places::is_dash;
 use crate::cmd::run::unit;
 use crate::cmd::{manifests, parse};
 use crate::core::compare::facts::Facts;
@@ -120,7 +120,7 @@ fn labels(all: &[Facts]) -> String {
 
 /// One run: its trace is read, its sums are kept, the rest is let go.
 fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
-    let found = parse::find(path)?;
+    let found = parse::find(path, None)?;
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(given, program);
     let source = Source { running: found.running, torn: found.read.torn, ..Source::default() };

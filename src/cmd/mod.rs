@@ -4,7 +4,7 @@
 pub mod compare;
 pub mod demo;
 pub mod demo_target;
-pub mod expand;
+pub mod files;
 pub mod keep;
 pub mod kernels;
 pub mod manifests;

@@ -1,9 +1,10 @@
 //! Where the reports of a run go, as the user said.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::bail;
 
+use crate::cmd::files::is_dash;
 use crate::report::view::View;
 
 /// Where things go.
@@ -35,6 +36,8 @@ pub struct Places {
     pub manifests: Vec<PathBuf>,
     /// How tables are shown.
     pub view: View,
+    /// A report that fails makes our status another one.
+    pub strict: bool,
 }
 
 impl Places {
@@ -74,9 +77,4 @@ impl Places {
             _ => Ok(()),
         }
     }
-}
-
-/// `-` stands for standard output, and so do the paths that lead there.
-pub fn is_dash(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
 }

@@ -13,6 +13,7 @@ use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
 use crate::core::progress::{self, Gtt};
+use crate::core::run::Run;
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
@@ -159,6 +160,12 @@ impl Consumer {
         telling.gtt = telling.sampler.get().and_then(Nudge::gtt).or(telling.gtt);
         let line = progress::line(now.saturating_sub(telling.start), &self.book, telling.gtt);
         self.echo.status(&line);
+    }
+
+    /// Reads lines as the run's record says.
+    pub fn reading(mut self, run: &Run) -> Self {
+        self.book.read_as(run);
+        self
     }
 
     /// Takes one record, if a whole one is there.

@@ -16,7 +16,7 @@ use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
 use crate::live::outcome;
-use crate::live::plan::{Keeper, Plan};
+use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
 use crate::live::sampler::{self, Nudge, Sampler};
@@ -153,7 +153,8 @@ impl Flow {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
         let sampler = Arc::new(OnceLock::new());
-        let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        let mut consumer =
+            Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
         if plan.progress && term::is_terminal(2) {
             // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
             echo.allow_status([pid, shared.front_group]);
@@ -224,7 +225,7 @@ fn conclude(
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
-    let verdict = outcome::settle(&mut supervisor);
+    let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
     let left =
@@ -240,6 +241,9 @@ fn conclude(
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
         let made = keeper.finished(run, Some(book.clone()), Some(samples));
+        if let Some(status) = made.status {
+            verdict = Verdict::Exit(status);
+        }
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

@@ -123,12 +123,13 @@ fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
     let found = parse::find(path, None)?;
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(given, program);
+    let memory = found.samples.as_ref().map(|s| &s.series);
     let source = Source { running: found.running, torn: found.read.torn, ..Source::default() };
     let book = &found.read.book;
     let subject = Subject {
         run: &found.run,
         book: Some(book),
-        memory: None,
+        memory,
         source: &source,
         names: &names,
         naming: &naming,
@@ -140,5 +141,5 @@ fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
             path.display()
         );
     }
-    Ok(Facts::of(&found.run, book, subject.partial(), &names))
+    Ok(Facts::of(&found.run, book, subject.partial(), subject.split().as_ref(), &names))
 }

@@ -248,6 +248,7 @@ impl Kept {
             profile: &book.profile,
             names: subject.names,
             memory: subject.memory,
+            phases: book.phases.spans(),
             most: places.timeline_max,
         };
         // Only a file can be read again.

@@ -256,6 +256,7 @@ fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
         profile,
         names: subject.names,
         memory: subject.memory,
+        phases: subject.book.map_or(&[][..], |book| book.phases.spans()),
         most: args.pictures.timeline_max,
     };
     let trace = args.path.as_ref().map(|p| if p.is_dir() { p.join("trace.log") } else { p.clone() });

@@ -8,9 +8,10 @@ use std::time::UNIX_EPOCH;
 use crate::cmd::parse::{Part, each_line};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
+use crate::core::phases::Span;
 use crate::core::profile::Profile;
 use crate::core::run::Run;
-use crate::core::timeline::{Plan, Weaver, marks};
+use crate::core::timeline::{Beside, Plan, Weaver, marks};
 use crate::report::timeline::{Chrome, Drawing, Perfetto};
 
 /// What a timeline is of.
@@ -24,6 +25,8 @@ pub struct Matter<'a> {
     pub names: &'a Catalogue,
     /// The samples of memory, when there are any.
     pub memory: Option<&'a Series>,
+    /// The phases of the run.
+    pub phases: &'a [Span],
     /// The most spans.
     pub most: u64,
 }
@@ -83,7 +86,7 @@ fn fill<C: Drawing>(
         })?;
     }
     let drawn = weaver.finish();
-    marks(canvas, matter.run, matter.memory, &plan, &drawn);
+    marks(canvas, &Beside { run: matter.run, memory: matter.memory, phases: matter.phases }, &plan, &drawn);
     canvas.close();
     empty(canvas, file)
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::core::book::Book;
 use crate::core::memory::sample::Sample;
 use crate::core::memory::series::Series;
+use crate::core::phases::{Phase, Span};
 use crate::core::run::{End, Exit, Forwarded, Run, Stop};
 
 /// What was drawn, as one can compare it.
@@ -259,7 +260,12 @@ fn the_run_itself_is_marked_and_memory_is_counted() {
     let mut picture = Picture::default();
     let plan = Plan { all: 10, slow_ns: u64::MAX, ..Plan::default() };
     let drawn = Drawn { dispatches: 4, ..Drawn::default() };
-    marks(&mut picture, &run, Some(&series), &plan, &drawn);
+    let phases = [
+        Span { phase: Phase::Load, from: 110, until: Some(200) },
+        Span { phase: Phase::Run, from: 200, until: None },
+    ];
+    marks(&mut picture, &Beside { run: &run, memory: Some(&series), phases: &phases }, &plan, &drawn);
+    assert_eq!(picture.on(Track::Phases), [(110, Some(200)), (200, Some(900))], "the last one up to the end");
     let words: Vec<&str> = picture.marks.iter().map(|m| m.0.as_str()).collect();
     let expected = [
         "start",

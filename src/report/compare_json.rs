@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::core::compare::memory::MemoryRow;
 use crate::core::compare::noise::{Judged, Twice, Verdict};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::run::SCHEMA;
@@ -30,7 +31,23 @@ pub fn report(comparison: &Comparison, sides: &Sides) -> Value {
         "floor": comparison.floor.as_ref().map(judged),
         "wall": comparison.wall.as_ref().map(judged),
         "programs": comparison.programs.iter().map(program).collect::<Vec<_>>(),
+        "memory": comparison.memory.iter().map(memory).collect::<Vec<_>>(),
         "regressions": regressions,
+    })
+}
+
+/// A row of the split; a judged number of bytes has other names than one of times.
+fn memory(row: &MemoryRow) -> Value {
+    json!({
+        "name": row.name,
+        "kind": kind(&row.kind),
+        "base_bytes": row.judged.map(|j| j.base),
+        "new_bytes": row.judged.map(|j| j.new),
+        "change_bytes": row.judged.map(|j| j.change()),
+        "change": row.judged.and_then(|j| j.relative()),
+        "verdict": row.judged.map(|j| verdict_word(j.verdict)),
+        "alone_bytes": row.alone,
+        "why": row.why,
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::core::compare::noise::{Judged, Twice, Verdict};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::text::count;
+use crate::report::memory_text;
 use crate::report::view::{Unit, View, fixed};
 
 /// One table.
@@ -96,7 +97,59 @@ fn verdict(kind: &Kind, judged: Option<&Twice>) -> String {
 pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
     let mut all = vec![differences(comparison, sides), whole(comparison, view)];
     all.extend(comparison.programs.iter().map(|p| program(p, view)));
+    all.extend((!comparison.memory.is_empty()).then(|| memory(comparison)));
     all
+}
+
+/// The GTT split of both sides, MiB.
+fn memory(comparison: &Comparison) -> Table {
+    let mib = |bytes: f64| {
+        if bytes < 0.0 {
+            format!("−{}", memory_text::mib(-bytes as u64))
+        } else {
+            memory_text::mib(bytes as u64)
+        }
+    };
+    let ranged = |median: f64, range: Option<(f64, f64)>| match range.filter(|(a, b)| a < b) {
+        Some((least, most)) => format!("{} [{}–{}]", mib(median), mib(least), mib(most)),
+        None => mib(median),
+    };
+    let mut table = Table {
+        title: "GTT SPLIT".to_owned(),
+        head: ["change MiB", "change %", "base MiB", "new MiB", "verdict", "what"]
+            .map(str::to_owned)
+            .to_vec(),
+        words_from: 4,
+        ..Table::default()
+    };
+    for row in &comparison.memory {
+        let alone = row.alone.map_or("unknown".to_owned(), mib);
+        let missing = || "–".to_owned();
+        let mut cells = match (&row.judged, &row.kind) {
+            (Some(j), _) => vec![
+                signed(j.change(), 1 << 20, 1),
+                relative(j.relative()),
+                ranged(j.base, j.base_range),
+                ranged(j.new, j.new_range),
+                j.verdict.words(),
+            ],
+            (None, Kind::New) => vec![missing(), missing(), missing(), alone, "new".to_owned()],
+            (None, Kind::Vanished) => vec![missing(), missing(), alone, missing(), "vanished".to_owned()],
+            (None, _) => {
+                let why = row.why.clone().unwrap_or_default();
+                vec![
+                    missing(),
+                    missing(),
+                    "unknown".to_owned(),
+                    "unknown".to_owned(),
+                    format!("unknown: {why}"),
+                ]
+            }
+        };
+        cells.push(row.name.clone());
+        table.rows.push(cells);
+    }
+    table
 }
 
 fn differences(comparison: &Comparison, sides: &Sides) -> Table {

@@ -1,6 +1,7 @@
 //! What a comparison needs of one run: small, so that many long runs can be held at once.
 
 use crate::core::book::Book;
+use crate::core::compare::memory::{self, Figure};
 use crate::core::compare::noise::Value;
 use crate::core::histogram::Histogram;
 use crate::core::moments::Moments;
@@ -8,6 +9,7 @@ use crate::core::names::Catalogue;
 use crate::core::parse::serial::List;
 use crate::core::profile::program::{Kernel, Program};
 use crate::core::run::Run;
+use crate::core::split::Split;
 use crate::core::text::printable;
 
 /// One run.
@@ -29,6 +31,10 @@ pub struct Facts {
     pub unresolved: u64,
     /// Its programs.
     pub programs: Vec<ProgramFacts>,
+    /// The figures of its memory, when anything is known of it.
+    pub memory: Vec<Figure>,
+    /// Its log tells of a model's buffers.
+    pub tells_buffers: bool,
 }
 
 /// One program in one run.
@@ -70,8 +76,14 @@ pub struct KernelFacts {
 }
 
 impl Facts {
-    /// The facts of a run. `partial`: why it is not the whole story.
-    pub fn of(run: &Run, book: &Book, partial: Option<String>, names: &Catalogue) -> Facts {
+    /// The facts of a run. `partial`: why it is not the whole story; `split`: of its memory, when anything is known.
+    pub fn of(
+        run: &Run,
+        book: &Book,
+        partial: Option<String>,
+        split: Option<&Split>,
+        names: &Catalogue,
+    ) -> Facts {
         let end = run.end.as_ref();
         let own_end = end.filter(|end| end.exit.cause == "exited" && partial.is_none());
         let profile = &book.profile;
@@ -95,6 +107,8 @@ impl Facts {
             completed,
             unresolved,
             programs,
+            memory: split.map(memory::figures).unwrap_or_default(),
+            tells_buffers: split.is_some_and(|s| s.loaded),
         }
     }
 }

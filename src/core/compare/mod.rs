@@ -7,12 +7,14 @@
 pub mod facts;
 pub mod header;
 mod matching;
+pub mod memory;
 pub mod noise;
 
 use crate::core::parse::serial::List;
 use facts::{Facts, KernelFacts, ProgramFacts};
 use header::Difference;
 use matching::Slot;
+use memory::MemoryRow;
 use noise::{Judged, Twice, Value, Verdict, judge, median};
 
 /// Everything that two sides differ in.
@@ -32,6 +34,8 @@ pub struct Comparison {
     pub floor: Option<Judged>,
     /// The programs, the one that changed most first.
     pub programs: Vec<ProgramRow>,
+    /// The GTT split, row by row; empty when nothing is known of the memory of either side.
+    pub memory: Vec<MemoryRow>,
     /// From start to end, ns; absent when a side has no run that ended by itself.
     pub wall: Option<Judged>,
     /// Of all dispatches of a side, the part whose time was not resolved (it is shown as 0): base, new.
@@ -39,9 +43,10 @@ pub struct Comparison {
 }
 
 /// Whether a row is on both sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// It is.
+    #[default]
     Both,
     /// On the new side alone.
     New,
@@ -134,6 +139,11 @@ impl Comparison {
                 look(name, kernel.judged.as_ref().map(|j| j.deciding().0));
             }
         }
+        for row in &self.memory {
+            if let Some(judged) = row.judged.filter(|j| j.regressed(self.threshold)) {
+                all.push((format!("memory: {}", row.name), judged.relative()));
+            }
+        }
         all
     }
 
@@ -147,7 +157,7 @@ impl Comparison {
         let rows = self.programs.iter().flat_map(|p| p.kernels.iter().map(|k| k.judged).chain([p.judged]));
         let rows = rows.flatten().map(|j| *j.deciding().0);
         let mut counts = [0; 4];
-        for judged in rows.chain(self.wall) {
+        for judged in rows.chain(self.memory.iter().filter_map(|m| m.judged)).chain(self.wall) {
             counts[match judged.verdict {
                 Verdict::Better => 0,
                 Verdict::Worse => 1,
@@ -196,6 +206,7 @@ pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
         floor: one(|f| f.floor_ns),
         wall: one(|f| f.wall_ns),
         programs,
+        memory: memory::rows(base, new, threshold),
         unresolved: (unresolved(base), unresolved(new)),
     }
 }

@@ -134,7 +134,7 @@ struct Noise {
 pub fn judge(base: &[Value], new: &[Value], threshold: f64) -> Option<Judged> {
     let (b, n) = (median(base)?, median(new)?);
     let noise = noise(base, new);
-    let (change, matters) = ((n - b).abs(), threshold * b);
+    let (change, matters) = ((n - b).abs(), threshold * b.abs());
     let verdict = match &noise {
         // What differs from run to run is not in the spread inside a run, so a small change proves nothing.
         Some(x) if change > x.half && (!x.within || change > matters) => {

@@ -13,6 +13,8 @@ pub enum Track {
     Vram,
     /// Resident memory of the process tree.
     Rss,
+    /// What the run is at: loading, making a context, running.
+    Phases,
     /// Command programs.
     Programs,
     /// What the host does around a program's lists.
@@ -37,6 +39,7 @@ impl Track {
             Track::Gtt => "GTT".to_owned(),
             Track::Vram => "VRAM".to_owned(),
             Track::Rss => "RSS".to_owned(),
+            Track::Phases => "phases".to_owned(),
             Track::Programs => "programs".to_owned(),
             Track::Host => "host phases".to_owned(),
             Track::Waits(n) => of("waits before dispatches (the instrument)", n),
@@ -52,8 +55,9 @@ impl Track {
             Track::Gtt => 3,
             Track::Vram => 4,
             Track::Rss => 5,
-            Track::Programs => 6,
-            Track::Host => 7,
+            Track::Phases => 6,
+            Track::Programs => 7,
+            Track::Host => 8,
             Track::Launches(n) => 16 + 4 * u64::from(n),
             Track::Device(n) => 17 + 4 * u64::from(n),
             Track::Waits(n) => 18 + 4 * u64::from(n),

@@ -2,13 +2,32 @@
 
 use crate::core::duration::show;
 use crate::core::memory::series::Series;
+use crate::core::phases::Span;
 use crate::core::run::Run;
 use crate::core::signals;
-use crate::core::timeline::{Canvas, Drawn, Plan, Track};
+use crate::core::timeline::{Canvas, Drawn, Facts, Name, Plan, Track};
+
+/// What is known beside the dispatches.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// The record.
+    pub run: &'a Run,
+    /// The samples of memory, when there are any.
+    pub memory: Option<&'a Series>,
+    /// The phases, by time.
+    pub phases: &'a [Span],
+}
 
 /// Draws them. What was left out of the timeline is said at its beginning.
-pub fn marks(canvas: &mut impl Canvas, run: &Run, memory: Option<&Series>, plan: &Plan, drawn: &Drawn) {
+pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: &Drawn) {
+    let Beside { run, memory, phases } = *beside;
     let start = run.clock.start_ns;
+    for span in phases {
+        // One that goes on does so up to the end that the record knows.
+        let until = span.until.or(run.end.as_ref().map(|end| end.at_ns)).map(|until| until.max(span.from));
+        let facts = Facts { open: until.is_none(), ..Facts::default() };
+        canvas.span(Track::Phases, Name::Words(span.phase.name()), span.from, until, &facts);
+    }
     let mut all: Vec<(u64, String)> = Vec::new();
     if start > 0 {
         all.push((start, "start".to_owned()));

@@ -12,7 +12,7 @@ use crate::core::parse::serial::{self, HOST_PHASES, Phase};
 use crate::core::profile::flight::{Flights, Key, Open, State, Step};
 use crate::core::profile::program::Dispatch;
 pub use canvas::{Canvas, Facts, Name, Track};
-pub use marks::marks;
+pub use marks::{Beside, marks};
 pub use plan::{DEFAULT_SPANS, Plan};
 
 /// What was drawn, to be said in the picture itself and compared with the report.

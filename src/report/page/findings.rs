@@ -62,6 +62,7 @@ pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
         None => all.push((Weight::Bad, "The sums of the lines were lost, and no log was kept.".to_owned())),
     }
     sampled(&mut all, subject);
+    split(&mut all, subject);
     all.sort_by_key(|(weight, _)| *weight);
     all
 }
@@ -249,6 +250,36 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
                 ),
             ));
         }
+    }
+}
+
+/// What the split found, and the question that it is made for: is the packed copy there twice, and does it stay?
+fn split(all: &mut Vec<Finding>, subject: &Subject<'_>) {
+    let Some(split) = subject.split() else { return };
+    for finding in &split.findings {
+        all.push((if finding.fails { Weight::Bad } else { Weight::Care }, finding.text.clone()));
+    }
+    let packed = split.packed();
+    if let (Some(bytes), Some(share)) = (packed.and_then(|row| row.bytes), split.duplicate_share) {
+        let steady = match packed.and_then(|row| row.steady_bytes) {
+            Some(0) => "gone in steady state".to_owned(),
+            Some(left) => format!("still there in steady state ({})", mib(left)),
+            None => "whether it stays is unknown".to_owned(),
+        };
+        all.push((
+            Weight::Care,
+            format!(
+                "Packed copies: {}, {:.1} % of the loader's weights, {steady}.",
+                mib(bytes),
+                share * 100.0
+            ),
+        ));
+    }
+    if let Some(share) = split.unattributed_share {
+        all.push((
+            Weight::Fact,
+            format!("Unattributed GTT: {:.1} % of the peak (usual: below 20 %).", share * 100.0),
+        ));
     }
 }
 

@@ -31,10 +31,16 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
         SIZE.0, SIZE.1
     );
     axes(&mut out, top, until - from, &x, &y, from);
+    let mut free = 0.0;
     for (at, what) in marks.iter().filter(|(at, _)| (from..=until).contains(at)) {
+        // Words that would stand on the ones before them are left to the hover.
+        let words = if x(*at) >= free { escaped(what) } else { String::new() };
+        if !words.is_empty() {
+            free = x(*at) + 8.0 * what.chars().count() as f64 + 6.0;
+        }
         let _ = write!(
             out,
-            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\">{2}</text>",
+            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\">{words}</text>",
             x(*at),
             SIZE.1 - b,
             escaped(what),

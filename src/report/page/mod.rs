@@ -4,6 +4,7 @@ mod charts;
 mod findings;
 mod markup;
 mod memory;
+mod split;
 
 use crate::core::compare::Comparison;
 use crate::core::memory::sums::{Figures, Sums};
@@ -27,6 +28,8 @@ const PLOTS: usize = 6;
 const ROWS: usize = 400;
 /// Programs with a part of their own.
 const PROGRAMS: usize = 24;
+/// Phases marked in the curve: a benchmark's loop has thousands.
+const MARKS: usize = 12;
 /// A name is shown so far.
 const LONGEST: usize = 300;
 
@@ -47,6 +50,9 @@ pub fn report(subject: &Subject<'_>) -> String {
     }
     out.push_str("</ul>\n");
     out.push_str(&memory_part(subject));
+    if let Some(split) = subject.split() {
+        out.push_str(&split::part(&split));
+    }
     if let (Some(book), false) = (subject.book, subject.no_dispatch()) {
         programs(&mut out, subject, &book.profile);
     }
@@ -98,6 +104,8 @@ fn memory_part(subject: &Subject<'_>) -> String {
 /// Moments to mark in the curve.
 fn marks(subject: &Subject<'_>) -> Vec<memory::Mark> {
     let mut marks: Vec<memory::Mark> = Vec::new();
+    let phases = subject.book.map_or(&[][..], |book| book.phases.spans());
+    marks.extend(phases.iter().take(MARKS).map(|span| (span.from, span.phase.name().to_owned())));
     if let Some(end) = &subject.run.end {
         marks.extend(end.signals.iter().map(|s| (s.at_ns, crate::core::signals::name(s.signal))));
         marks.push((end.at_ns, "end".to_owned()));

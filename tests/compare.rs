@@ -214,3 +214,31 @@ fn runs_of_the_demo_are_compared_from_their_folders() {
     assert_eq!(c["programs"].as_array().unwrap().len(), 2);
     assert_eq!(c["not_comparable"], json!([]));
 }
+
+#[test]
+fn the_split_is_compared_row_by_row() {
+    let dir = Dir::new("split");
+    let model = "load_tensors:         HRX0 model buffer size =  1000.00 MiB";
+    let begin = "llama_model_loader: loaded meta data with 20 key-value pairs and 398 tensors from m.gguf (version GGUF V3 (latest))";
+    let with = |packed: &'static str| Run { log: vec![begin, model, packed], ..Run::default() };
+    with("hrx host-weight-cache: resident=300MiB weights=38").folder(&dir.join("a"), &[Some(1_400); 4]);
+    with("hrx host-weight-cache: resident=400MiB weights=38").folder(&dir.join("b"), &[Some(1_500); 4]);
+    with("nothing of weights").folder(&dir.join("c"), &[Some(1_100); 4]);
+    let (done, c) = comparison(&dir, &["a", "b"]);
+    let row = |c: &Value, name: &str| {
+        let rows = c["memory"].as_array().unwrap();
+        rows.iter().find(|r| r["name"] == name).unwrap_or_else(|| panic!("no {name} in {rows:?}")).clone()
+    };
+    assert_eq!((done.code(), &row(&c, "packed")["verdict"]), (Some(1), &json!("worse")), "{}", done.out());
+    assert_eq!(row(&c, "packed")["change_bytes"], 100.0 * 1_048_576.0);
+    assert_eq!(row(&c, "model HRX0")["verdict"], "same");
+    assert_eq!(row(&c, "process peak")["verdict"], "cannot-tell", "one sampled figure a side");
+    let (_, c) = comparison(&dir, &["a", "c"]);
+    assert!(
+        row(&c, "packed")["verdict"].is_null() && row(&c, "packed")["why"].is_string(),
+        "unknown is no change"
+    );
+    let (done, c) = comparison(&dir, &["a", "a", "a", "--vs", "b", "b", "b"]);
+    assert_eq!(row(&c, "process peak")["verdict"], "worse");
+    assert!(done.out().contains("GTT SPLIT") && done.out().contains("+100.0"), "{}", done.out());
+}

@@ -252,3 +252,39 @@ fn every_report_is_made_again_from_an_older_record_and_a_newer_one_is_refused_by
         assert!(done.complaint().contains("hrx-wrap 9.8.7 or later is needed"), "{}", done.err());
     }
 }
+
+/// What llama.cpp prints of a model's buffers.
+const BUFFERS: [&str; 5] = [
+    "llama_model_loader: loaded meta data with 20 key-value pairs and 398 tensors from m.gguf (version GGUF V3 (latest))",
+    "load_tensors:         HRX0 model buffer size =  1000.00 MiB",
+    "llama_context: constructing llama_context",
+    "llama_kv_cache:       HRX0 KV buffer size =    36.00 MiB",
+    "hrx host-weight-cache: packed resident=300MiB weights=38",
+];
+
+#[test]
+fn memory_is_a_curve_with_peak_and_steady_a_bar_of_its_parts_and_counters_of_the_timeline() {
+    let dir = Dir::new("memory");
+    let gtt = [Some(2), Some(900), None, Some(1_400), Some(1_350), Some(1_350), Some(1_350), Some(60)];
+    Run { log: BUFFERS.to_vec(), ..Run::default() }.folder(&dir.join("m"), &gtt);
+    let words =
+        ["m", "--html", "p.html", "--json", "r.json", "--timeline", "t.pftrace", "--report", "/dev/null"];
+    assert_eq!(parse(&dir, &words).code(), Some(0));
+    let page = dir.text("p.html");
+    for said in [
+        "aria-label=\"GTT over time\"",
+        "<title>peak 1400.0 MiB</title>",
+        "loader&#39;s weights (HRX0)</title>".split('<').next().unwrap(),
+        "packed copies, 38 weights: 300.0 MiB",
+        "Packed copies: 300.0 MiB, 30.0 % of the loader&#39;s weights",
+        "Unattributed GTT: 4.6 % of the peak",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    // The curve has two pieces: it breaks where nothing is known.
+    let curve = page.split("class=\"curve\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!((curve.matches('M').count(), curve.matches('L').count()), (2, 5), "{curve}");
+    let found = checked(&dir, "t.pftrace", "r.json");
+    assert_eq!((&found["counters"]["GTT"], &found["counters"]["RSS"]), (&7.into(), &8.into()));
+    assert!(found["tracks"]["phases"].as_u64().unwrap() >= 2, "{found}");
+}

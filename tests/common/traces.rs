@@ -19,6 +19,8 @@ pub struct Run {
     pub jitter: u64,
     /// Fields of the header that are other than usual.
     pub header: Vec<(&'static str, Value)>,
+    /// Lines of the log before the first program.
+    pub log: Vec<&'static str>,
     /// The target was killed in the middle of the last program.
     pub killed: bool,
 }
@@ -32,6 +34,7 @@ impl Default for Run {
             ids: [41, 42, 43],
             jitter: 1,
             header: Vec::new(),
+            log: Vec::new(),
             killed: false,
         }
     }
@@ -57,6 +60,9 @@ impl Run {
             writeln!(out.text, "# hrx-wrap/1 {key} {value}").unwrap();
         }
         out.line(100, "build: 7 (abc) with cc");
+        for line in &self.log {
+            out.line(1_000_000, line);
+        }
         for token in 0..self.tokens {
             // 0, 1, 2 hundredths of the jitter, over and over: known, and not all the same.
             let more = token % 3 * self.jitter;
@@ -109,6 +115,26 @@ impl Run {
         }
         out.trace(1_000, &format!("end phase=command-list {list}"));
         out.trace(1_000, &format!("end phase=command-program {detail}"));
+    }
+
+    /// As a run's folder with samples: GTT in MiB at equal times from the start to the end.
+    pub fn folder(&self, path: &Path, gtt_mib: &[Option<u64>]) {
+        let text = self.text();
+        std::fs::create_dir_all(path).expect("a folder");
+        std::fs::write(path.join("trace.log"), &text).expect("a trace");
+        let last = text
+            .lines()
+            .filter_map(|l| l.split(' ').next()?.parse::<u64>().ok())
+            .next_back()
+            .expect("a line");
+        let mut table = "ns\tgtt_bytes\tgtt_total_bytes\tvram_bytes\trss_bytes\tdevice_gtt_used_bytes\tclients\tfds\tstate\n".to_owned();
+        for (n, mib) in (0..).zip(gtt_mib) {
+            let ns = 1_000_000_000 + (last - 1_000_000_000) * n / gtt_mib.len() as u64;
+            let bytes = mib.map_or(String::new(), |mib| (mib << 20).to_string());
+            let state = if mib.is_some() { "ok" } else { "partial" };
+            writeln!(table, "{ns}\t{bytes}\t\t\t{}\t\t1\t1\t{state}", (n + 1) << 20).unwrap();
+        }
+        std::fs::write(path.join("gtt.tsv"), table).expect("samples");
     }
 
     /// As a kept trace in a file.

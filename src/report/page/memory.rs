@@ -27,12 +27,13 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
     let x = |ns: u64| l + (ns.saturating_sub(from)) as f64 / (until - from) as f64 * (SIZE.0 - l - r);
     let y = |bytes: f64| SIZE.1 - b - bytes / top * (SIZE.1 - t - b);
     let mut out = format!(
-        "<svg class=\"over\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"GTT over time\">",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"GTT over time\"><svg class=\"over\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"GTT over time\">",
         SIZE.0, SIZE.1
     );
     axes(&mut out, top, until - from, &x, &y, from);
     let mut free = 0.0;
     for (at, what) in marks.iter().filter(|(at, _)| (from..=until).contains(at)) {
+        let side = if x(*at) > SIZE.0 * 0.92 { "end" } else { "start" };
         // Words that would stand on the ones before them are left to the hover.
         let words = if x(*at) >= free { escaped(what) } else { String::new() };
         if !words.is_empty() {
@@ -40,11 +41,11 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
         }
         let _ = write!(
             out,
-            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\">{words}</text>",
+            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\" text-anchor=\"{side}\">{words}</text>",
             x(*at),
             SIZE.1 - b,
             escaped(what),
-            x(*at) + 3.0,
+            if side == "end" { x(*at) - 3.0 } else { x(*at) + 3.0 },
             t - 8.0
         );
     }
@@ -66,7 +67,7 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
     let _ = writeln!(
         out,
         "<circle class=\"peak\" cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"4\"><title>peak {2}</title></circle><text x=\"{0:.1}\" \
-         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg>",
+         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg></div>",
         x(peak.ns),
         y(bytes as f64),
         mib(bytes),

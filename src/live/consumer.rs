@@ -13,6 +13,7 @@ use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
+use crate::core::progress::{self, Gtt};
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::{NUMBERS, Tally};
@@ -54,6 +55,8 @@ const BATCH: usize = 256 << 10;
 const FLUSH_NS: u64 = 50 * MS;
 /// An unfinished line passes through to our stderr after this.
 const PAUSE_NS: u64 = 30 * MS;
+/// The status line is renewed so often.
+const STATUS_NS: u64 = 1_000 * MS;
 /// Pause after something came; it doubles while nothing does.
 const SHORT: Duration = Duration::from_millis(1);
 /// The longest pause: some 50 wake-ups a second when idle.
@@ -85,6 +88,18 @@ pub struct Consumer {
     /// Where the run was when it was looked at last, and who is told of another phase.
     phase: Option<Phase>,
     nudge: Option<Nudge>,
+    status: Option<Telling>,
+}
+
+/// What a status line needs.
+#[derive(Debug)]
+struct Telling {
+    /// The run's start, ns.
+    start: u64,
+    /// When it is due again, ns.
+    due: u64,
+    /// The memory as it was last told.
+    gtt: Option<Gtt>,
 }
 
 /// The sums as they were saved last.
@@ -183,7 +198,24 @@ impl Consumer {
             phase: book.phase(),
             nudge: None,
             book,
+            status: None,
         }
+    }
+
+    /// With a status line, once a second; `start_ns`: the run's start.
+    pub fn with_status(mut self, start_ns: u64) -> Self {
+        self.status = Some(Telling { start: start_ns, due: 0, gtt: None });
+        self
+    }
+
+    /// Renews the status line when its second is over.
+    fn tell(&mut self, now: u64) {
+        let Some(telling) = self.status.as_mut().filter(|t| now >= t.due) else { return };
+        telling.due = now + STATUS_NS;
+        // While a sample is being taken it is that of a second ago.
+        telling.gtt = self.nudge.as_ref().and_then(Nudge::gtt).or(telling.gtt);
+        let line = progress::line(now.saturating_sub(telling.start), &self.book, telling.gtt);
+        self.echo.status(&line);
     }
 
     /// Reads lines as the run's record says.
@@ -247,6 +279,8 @@ impl Consumer {
         {
             nudge.now();
         }
+        // In a flood there is no pause to do it in.
+        self.tell(record.ns);
         if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }
@@ -311,6 +345,7 @@ impl Consumer {
     /// Between records: what is due by time.
     fn idle(&mut self, now: u64) {
         let in_trace_line = self.book.in_trace_line();
+        self.tell(now);
         if now.saturating_sub(self.last_ns) >= PAUSE_NS {
             self.filter.pause(self.assembler.pending(), in_trace_line, &mut self.echo_text);
         }
@@ -357,6 +392,7 @@ impl Consumer {
 
     /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
     pub fn finish(mut self) -> Left {
+        self.echo.status("");
         let mut strands = std::mem::take(&mut self.strands);
         strands.finish(|out| self.put(&out));
         let Consumer { assembler, book, filter, echo_text, .. } = &mut self;

@@ -25,6 +25,7 @@ pub mod sampler;
 pub mod shelf;
 pub mod signalling;
 pub mod source;
+pub mod status;
 pub mod supervise;
 pub mod supervisor;
 pub mod takeover;

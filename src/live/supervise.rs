@@ -27,9 +27,9 @@ use crate::live::tree::Tree;
 use crate::live::wires::Wires;
 use crate::live::working::Running;
 use crate::sys::clock::monotonic_ns;
-use crate::sys::fd;
 use crate::sys::process::{self, PidFd};
 use crate::sys::signal::{Inbox, Set};
+use crate::sys::{fd, term};
 
 /// How long the last bytes may take to reach our stderr's reader without one getting through.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(2);
@@ -161,8 +161,15 @@ impl Flow {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
         let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
-        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
-        let consumer = Running::start(consumer.nudging(sampler.nudge())).context("the consumer's thread")?;
+        let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo)
+            .reading(&plan.run)
+            .nudging(sampler.nudge());
+        if plan.progress && term::is_terminal(2) {
+            // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
+            echo.allow_status([pid, shared.front_group]);
+            consumer = consumer.with_status(plan.run.clock.start_ns);
+        }
+        let consumer = Running::start(consumer).context("the consumer's thread")?;
         Ok(Flow { ours, echo, consumer, progress, reader_done, sampler })
     }
 }

@@ -87,7 +87,8 @@ fn peak(series: &Series) -> Option<Figures> {
 
 fn median(series: &Series, steady: Option<(u64, u64)>) -> Option<Figures> {
     let (from, until) = steady.unwrap_or((0, u64::MAX));
-    let (whole, known) = series.whole_and_known(from, until);
+    let known = series.count(from, until, |s| s.gtt_bytes.is_some());
+    let bounds = series.count(from, until, |s| s.gtt_bytes.is_some() && is_lower_bound(s));
     let first = |is: &dyn Fn(&Sample) -> bool| {
         series.samples().find(|s| (from..=until).contains(&s.ns) && is(s)).map(|s| s.ns)
     };
@@ -102,7 +103,8 @@ fn median(series: &Series, steady: Option<(u64, u64)>) -> Option<Figures> {
         device_gtt_used_bytes: series.median(from, until, |s| s.device_gtt_used_bytes),
         at_ns: gtt_bytes.and_then(|_| first(&|s| s.gtt_bytes == gtt_bytes)).or(rss_at_ns),
         rss_at_ns,
-        lower_bound: known > 0 && whole < known - whole,
+        // Few of them are none of the median's matter.
+        lower_bound: bounds > known - bounds,
     };
     (gtt_bytes.is_some() || rss_bytes.is_some()).then_some(figures)
 }

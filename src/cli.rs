@@ -1,6 +1,7 @@
 //! The command line: one definition for the parser, the help, the man pages and the completions.
 
 pub mod sampling;
+pub mod split;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,11 +19,12 @@ line end ('no-newline'), and how the run ended ('end').";
 
 const EXIT_STATUS: &str = "\
 Exit status: the target's own; or we die of the signal that the target died of; 124 the timeout ended it; \
-125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace.";
+125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace; \
+121 the target exited with 0 and --strict found the report failed.";
 
 const TICKET: &str = "\
 Inside a GPU ticket that kills when its time is over:\n  \
-gpu-hold -l LANE -t 15 -- hrx-wrap -p -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
+gpu-hold -l LANE -t 15 -- hrx-wrap -p -s -o RUN -t 14m -- llama-bench -m M.gguf -ngl 99 -p 512 -n 16 -r 1\n\
 What was printed until then is in RUN/trace.log, and RUN/report.txt says how far it came.";
 
 const KERNELS: &str = "\
@@ -73,7 +75,7 @@ pub enum Command {
     /// The same report from what a run left: a run folder, a kept trace, or `-` for standard input.
     #[command(after_long_help = format!(
         "Works on a run that is still going, and on one that was killed.\n\n{TRACE_FORMAT}\n\n\
-         Exit status: 0 done, 1 nothing to report, 2 usage or I/O."
+         Exit status: 0 done, 1 nothing to report or --strict failed, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
     /// The GPU memory that a running process tree holds now.
@@ -190,6 +192,12 @@ pub struct RunArgs {
     /// The memory's sampling.
     #[command(flatten)]
     pub sampling: SamplingArgs,
+    /// The split.
+    #[command(flatten)]
+    pub split: split::SplitArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
     /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
@@ -257,6 +265,9 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// How the split is read.
+    #[command(flatten)]
+    pub reading: split::ReadingArgs,
 }
 
 /// The options of `kernels`.

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -46,6 +46,11 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l samples -d 'Keep the 
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
+arg\t'-v behind the arguments'
+none\t'Not at all'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
@@ -62,6 +67,8 @@ none\t'Nothing'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s s -l split -d 'Split the GPU memory: sets GGML_HRX_HOST_WEIGHT_TRACE=1 and LLAMA_ARG_LOG_VERBOSITY=4, appends -v to llama-bench'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
@@ -96,6 +103,11 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l samples -d 'Ke
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l proc -d 'The /proc to read: in a container, the host\'s, where it is mounted' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l sys -d 'The /sys to read' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l verbose-by -d 'How llama.cpp is asked for its buffer lines; the default is both: the variable, and -v for llama-bench alone' -r -f -a "env\t'LLAMA_ARG_LOG_VERBOSITY=4 in the environment'
+arg\t'-v behind the arguments'
+none\t'Not at all'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
@@ -112,6 +124,8 @@ none\t'Nothing'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s s -l split -d 'Split the GPU memory: sets GGML_HRX_HOST_WEIGHT_TRACE=1 and LLAMA_ARG_LOG_VERBOSITY=4, appends -v to llama-bench'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
@@ -134,6 +148,9 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l pid -d 'A process, with everything below it; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l watch -d 'Look again after each such time, 1ms or more, until the processes have ended' -r

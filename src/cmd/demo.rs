@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use anyhow::Context as _;
 
 use crate::cli::{Cli, DemoArgs};
-use crate::cmd::expand::expand;
+use crate::cmd::files::expand;
 use crate::cmd::{complain, run};
 use crate::live::plan::Verdict;
 
@@ -17,11 +17,12 @@ use crate::live::plan::Verdict;
 pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let own = std::env::current_exe().context("this program's own file")?;
     let out = args.out.clone().unwrap_or_else(|| std::env::temp_dir().join("hrx-wrap-demo-%t-%p"));
-    let words: [OsString; 11] = [
+    let words: [OsString; 12] = [
         "hrx-wrap".into(),
         "--out".into(),
         out.into(),
         "--profile".into(),
+        "--split".into(),
         "--label".into(),
         "demo".into(),
         "--".into(),

@@ -16,11 +16,14 @@ use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::Run;
+use crate::core::split::Split;
 use crate::core::trace;
-use crate::live::plan::{Finished, Keeper, Log};
+use crate::live::plan::{Finished, Keeper, Log, status};
 use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
+
+pub use crate::cmd::files::{deliver, expand, is_dash, replace};
 
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
@@ -49,6 +52,8 @@ pub struct Places {
     pub manifests: Vec<PathBuf>,
     /// How tables are shown.
     pub view: View,
+    /// A report that fails makes our status another one.
+    pub strict: bool,
 }
 
 impl Places {
@@ -61,11 +66,6 @@ impl Places {
     fn keep_anything(&self) -> bool {
         [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
     }
-}
-
-/// `-` stands for standard output, and so do the paths that lead there.
-pub fn is_dash(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
 }
 
 /// The files of one run.
@@ -235,7 +235,14 @@ impl Kept {
     fn reread(&self) -> Option<Book> {
         // Reading from a pipe would take its reader's lines, and a device may have no end.
         let path = self.places.log.as_ref().filter(|path| path.is_file())?;
-        crate::cmd::parse::read_trace(&mut File::open(path).ok()?).ok().map(|read| read.book)
+        crate::cmd::parse::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
+    }
+
+    /// Our status, when the target exited with 0 and the report of its memory fails.
+    fn verdict(&self, run: &Run, book: Option<&Book>, memory: Option<&Series>) -> Option<i32> {
+        let fine = run.end.as_ref().is_some_and(|end| end.status == 0);
+        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, memory, run));
+        split.filter(Split::fails).map(|_| status::REPORT_FAILED)
     }
 
     /// The samples of a run whose own were lost, from the table that is on disk.
@@ -280,6 +287,12 @@ impl Keeper for Kept {
         let source = Source { made: "live".to_owned(), samples, ..Source::default() };
         let (names, naming) = manifests::load(&self.places.manifests, self.program.as_deref());
         let view = self.places.view;
+        let mut finished = Finished::default();
+        let status = self.verdict(run, book.as_ref(), memory);
+        if let (Some(status), Some(end)) = (status, &mut run.end) {
+            end.status = status;
+            finished.status = Some(status);
+        }
         let subject = Subject {
             run,
             book: book.as_ref(),
@@ -291,7 +304,6 @@ impl Keeper for Kept {
         };
         let (text, json) = (text::report(&subject), json_text(&subject));
         let profile = book.as_ref().map(|book| &book.profile);
-        let mut finished = Finished::default();
         let mut note = |what: &Path, result: io::Result<()>| {
             if let Err(error) = result {
                 finished.troubles.push(format!("cannot write {}: {error}", what.display()));
@@ -351,34 +363,4 @@ pub fn json_text(subject: &Subject<'_>) -> String {
     let mut text = serde_json::to_string_pretty(&json::report(subject)).unwrap_or_default();
     text.push('\n');
     text
-}
-
-/// Writes a file so that a reader sees the old content or the new, never half of it.
-///
-/// # Errors
-/// The disk's.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    written
-}
-
-/// Writes to where the user said: a file, standard output (`-`), or something that is no regular file.
-///
-/// # Errors
-/// The disk's, or that the reader is gone.
-pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
-    if is_dash(path) {
-        let mut out = io::stdout().lock();
-        return out.write_all(content).and_then(|()| out.flush());
-    }
-    match path.metadata() {
-        Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
-        _ => replace(path, content),
-    }
 }

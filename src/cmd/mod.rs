@@ -3,7 +3,7 @@
 
 pub mod demo;
 pub mod demo_target;
-pub mod expand;
+pub mod files;
 pub mod keep;
 pub mod kernels;
 pub mod manifests;

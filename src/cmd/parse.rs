@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
 use crate::cli::ParseArgs;
@@ -19,10 +20,14 @@ use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
+use crate::core::split::Split;
 use crate::core::trace::{Item, NO_NEWLINE, Reader};
 use crate::report::view::View;
 use crate::report::{Source, Subject, tables, text};
 use crate::sys::fd;
+
+/// The field of the record that says how lines of the host-weight trace are known.
+const PATTERN: &str = "packed_pattern";
 
 /// What a kept trace holds.
 #[derive(Debug, Default)]
@@ -37,12 +42,16 @@ pub struct Kept {
     pub unstamped: u64,
 }
 
-/// Reads a kept trace to its end, in bounded memory.
+/// Reads a kept trace to its end, in bounded memory. `pattern` is the user's for the host-weight trace, in place of the
+/// one that the run was made with.
 ///
 /// # Errors
 /// The file's.
-pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
+pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Kept> {
     let mut out = Kept::default();
+    if let Some(pattern) = pattern {
+        out.book.weights.set_pattern(pattern.clone());
+    }
     let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
     let mut piece = vec![0; 1 << 20];
     loop {
@@ -57,6 +66,10 @@ pub fn read_trace(from: &mut dyn Read) -> io::Result<Kept> {
             Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line, |_, _| {})),
             Item::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
             Item::Note(key, value) => {
+                if key == PATTERN && pattern.is_none() {
+                    let text = value.as_str().map(str::to_owned);
+                    book.read_as(&Run { packed_pattern: text, ..Run::default() });
+                }
                 fields.insert(key, value);
             }
         });
@@ -75,12 +88,15 @@ struct Found {
     running: bool,
 }
 
-/// The command. Yields the exit status: 0 done, 1 nothing to report.
+/// The command. Yields the exit status: 0 done, 1 nothing to report or `--strict` failed.
 ///
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
-    let (found, made) = given(args)?;
+    let (mut found, made) = given(args)?;
+    if let Some(percent) = args.reading.max_unattributed {
+        found.run.max_unattributed_percent = Some(percent);
+    }
     let (notes, memory) = found.samples.as_ref().map(|s| (s.notes.clone(), &s.series)).unzip();
     let source = Source {
         made,
@@ -105,16 +121,35 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
             None => "nothing to report: no row of samples and no pair of a time and KiB; is it a gtt.tsv?",
         });
     }
-    // Asked for a profile, or given a bare trace, and there is none: the report says why.
-    let asked = found.run.profile || found.run.tool.name.is_empty();
-    Ok(i32::from(nothing || asked && subject.no_dispatch()))
+    Ok(i32::from(nothing || lacks(&subject) | fails(args, &subject)))
+}
+
+/// Asked for a profile or a split, or given a bare trace, and there is none: the report says why.
+fn lacks(subject: &Subject<'_>) -> bool {
+    let asked = subject.run.profile || subject.expects_dispatches();
+    let no_split = subject.run.split && subject.split().as_ref().is_none_or(Split::is_empty);
+    asked && subject.no_dispatch() || no_split
+}
+
+/// `--strict`, and the report fails or cannot be judged.
+fn fails(args: &ParseArgs, subject: &Subject<'_>) -> bool {
+    let split = subject.split();
+    let failed = args.reading.strict && split.as_ref().is_none_or(|s| s.fails() || s.unjudged.is_some());
+    if failed {
+        let finding = split.iter().flat_map(|s| &s.findings).find(|f| f.fails).map(|f| f.text.clone());
+        let unjudged = split.as_ref().and_then(|s| s.unjudged.clone());
+        let why = finding.or(unjudged).unwrap_or_else(|| "nothing in it tells of memory".to_owned());
+        crate::cmd::complain(&format!("--strict: {why}"));
+    }
+    failed
 }
 
 /// What the command line names, and its name in the report.
 fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
+    let pattern = args.reading.packed_pattern.as_ref();
     let (mut found, mut made) = match &args.path {
-        Some(path) if is_dash(path) => (find(path)?, "of standard input".to_owned()),
-        Some(path) => (find(path)?, format!("of {}", path.display())),
+        Some(path) if is_dash(path) => (find(path, pattern)?, "of standard input".to_owned()),
+        Some(path) => (find(path, pattern)?, format!("of {}", path.display())),
         None => (from_trace(Kept::default(), false)?, String::new()),
     };
     if let Some(path) = &args.samples.samples {
@@ -158,21 +193,21 @@ fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn find(path: &Path) -> anyhow::Result<Found> {
+fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     if is_dash(path) {
-        let read = read_trace(&mut io::stdin().lock()).context("cannot read standard input")?;
+        let read = read_trace(&mut io::stdin().lock(), pattern).context("cannot read standard input")?;
         return from_trace(read, false).context("standard input");
     }
     let meta = path
         .metadata()
         .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
-    if meta.is_dir() { from_folder(path) } else { from_file(path) }
+    if meta.is_dir() { from_folder(path, pattern) } else { from_file(path, pattern) }
         .with_context(|| path.display().to_string())
 }
 
-fn from_file(path: &Path) -> anyhow::Result<Found> {
+fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let mut file = File::open(path)?;
-    let read = read_trace(&mut file)?;
+    let read = read_trace(&mut file, pattern)?;
     // Asked after reading: a run that ended meanwhile has its end in what comes next time.
     let running = fd::is_locked(file.as_fd());
     from_trace(read, running)
@@ -192,7 +227,7 @@ fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     Ok(Found { run, read, samples: None, running })
 }
 
-fn from_folder(folder: &Path) -> anyhow::Result<Found> {
+fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let record = match std::fs::read(folder.join("run.json")) {
         Ok(text) => Some(serde_json::from_slice(&text).context("run.json is not JSON")?),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -202,7 +237,8 @@ fn from_folder(folder: &Path) -> anyhow::Result<Found> {
     if record.is_none() && !trace.exists() {
         return Err(anyhow!("no run.json and no trace.log in it: not the folder of a run"));
     }
-    let mut found = if trace.exists() { from_file(&trace)? } else { from_trace(Kept::default(), false)? };
+    let mut found =
+        if trace.exists() { from_file(&trace, pattern)? } else { from_trace(Kept::default(), false)? };
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }

@@ -26,6 +26,9 @@ pub fn line(error: &clap::Error, words: &[String]) -> String {
             "--programs and --commands narrow the trace that -p (--profile) asks for: give that as well"
                 .to_owned()
         }
+        (ErrorKind::MissingRequiredArgument, None) if what.contains("--split") => {
+            "--verbose-by says how -s (--split) asks for buffer lines: give that as well".to_owned()
+        }
         (ErrorKind::MissingRequiredArgument, None) => {
             "no command: give one behind '--', as in hrx-wrap -o RUN -- llama-bench -m M.gguf".to_owned()
         }

@@ -1,11 +1,17 @@
 //! The book of a run: everything that its lines add up to.
 
+use regex::bytes::Regex;
+
 use crate::core::event::{Event, Sink};
+use crate::core::holding::Holding;
 use crate::core::lines::Line;
 use crate::core::parse::rejoin::{Part, Rejoiner};
 use crate::core::parse::{llama, serial};
+use crate::core::phases::{Phase, Phases};
 use crate::core::profile::Profile;
+use crate::core::run::Run;
 use crate::core::tally::Tally;
+use crate::core::weights::Weights;
 
 /// All sinks of a run. A live run and a parse of what it left keep the same book, so that they give the same report.
 #[derive(Clone, Debug, Default)]
@@ -14,13 +20,35 @@ pub struct Book {
     pub tally: Tally,
     /// Dispatches by kernel.
     pub profile: Profile,
+    /// Models and contexts by what they hold.
+    pub holding: Holding,
+    /// Packed copies of weights.
+    pub weights: Weights,
+    /// Where the run was when.
+    pub phases: Phases,
+    /// It goes on from another book's counts alone: what lines before said of memory is not in it.
+    pub resumed: bool,
     rejoiner: Rejoiner,
 }
 
 impl Book {
     /// A book that goes on from another one's sums.
     pub fn from_tally(tally: Tally) -> Self {
-        Book { tally, ..Book::default() }
+        let resumed = tally.lines > 0;
+        Book { tally, resumed, ..Book::default() }
+    }
+
+    /// Reads lines as the run's record says.
+    pub fn read_as(&mut self, run: &Run) {
+        // A pattern that does not compile was refused when the run began.
+        if let Some(pattern) = run.packed_pattern.as_ref().and_then(|text| Regex::new(text).ok()) {
+            self.weights.set_pattern(pattern);
+        }
+    }
+
+    /// The phase of the run as its last line tells it; a change of it is worth a sample.
+    pub fn phase(&self) -> Option<Phase> {
+        self.phases.now()
     }
 
     /// The last line read is the rest of a trace line, or may turn out to be one.
@@ -33,21 +61,25 @@ impl Book {
     pub fn take(&mut self, line: &Line<'_>, mut foreign: impl FnMut(&[u8], bool)) {
         self.tally.line(line);
         self.profile.line(line);
+        self.holding.line(line);
+        self.phases.line(line);
         if !line.first {
             // The middle of a very long line is text, whatever is in it.
             return foreign(line.bytes, line.last && line.terminated);
         }
-        let Book { tally, profile, rejoiner } = self;
+        let Book { tally, profile, holding, weights, phases, rejoiner, .. } = self;
         let ends = line.last && line.terminated;
         let mut all = |event: &Event<'_>| {
             tally.event(event);
             profile.event(event);
+            holding.event(event);
+            phases.event(event);
         };
         rejoiner.take(line.ns, line.bytes, |part| match part {
             Part::Serial(event) => all(&Event::Serial(event)),
             Part::Broken => all(&Event::Broken),
             Part::Foreign(text, whole) => {
-                all(&meaning(text));
+                all(&meaning(line.ns, text, weights));
                 foreign(text, whole && ends);
             }
         });
@@ -56,7 +88,7 @@ impl Book {
 
     /// The end of all lines.
     pub fn finish(&mut self) {
-        let Book { tally, profile, rejoiner } = self;
+        let Book { tally, profile, holding, rejoiner, .. } = self;
         let mut all = |event: &Event<'_>| {
             tally.event(event);
             profile.event(event);
@@ -67,13 +99,20 @@ impl Book {
             Part::Foreign(..) => {}
         });
         profile.finish();
+        holding.finish();
     }
 }
 
 /// What a text that is not of the serial trace says.
-fn meaning(text: &[u8]) -> Event<'_> {
+fn meaning<'a>(ns: u64, text: &'a [u8], weights: &mut Weights) -> Event<'a> {
     if let Some(words) = serial::sync_failed(text) {
         return Event::SyncFailed(words);
     }
-    llama::build_line(text).map_or(Event::Text, Event::Build)
+    if weights.take(ns, text) {
+        return Event::HostWeights;
+    }
+    if let Some(said) = llama::said(text) {
+        return Event::Llama(said);
+    }
+    llama::build_line(text).map_or(Event::Text(text), Event::Build)
 }

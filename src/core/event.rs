@@ -1,6 +1,7 @@
 //! The one event model: every parser yields events, every report is made of them.
 
 use crate::core::lines::Line;
+use crate::core::parse::llama::Said;
 use crate::core::parse::rejoin::Serial;
 
 /// What the target said.
@@ -14,8 +15,12 @@ pub enum Event<'a> {
     SyncFailed(&'a [u8]),
     /// A program's account of what it is: llama.cpp's `build …` line, from the word `build` on.
     Build(&'a [u8]),
+    /// A line of llama.cpp's about memory or about where it is.
+    Llama(Said<'a>),
+    /// A line of the host-weight trace.
+    HostWeights,
     /// Any other text.
-    Text,
+    Text(&'a [u8]),
 }
 
 /// Takes what a run says, in its order. Profile, split and counters are sinks.

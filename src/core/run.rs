@@ -26,6 +26,15 @@ pub struct Run {
     /// A profile of the dispatches was asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
+    /// A split of its memory was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub split: bool,
+    /// The user's pattern for lines of the host-weight trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packed_pattern: Option<String>,
+    /// What may stay unattributed, percent of the peak, when the user said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unattributed_percent: Option<f64>,
     /// What we changed for the target.
     pub changed: Changed,
     /// The machine.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
+use crate::core::run::Run;
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
@@ -125,6 +126,12 @@ impl Consumer {
             showing: true,
             book,
         }
+    }
+
+    /// Reads lines as the run's record says.
+    pub fn reading(mut self, run: &Run) -> Self {
+        self.book.read_as(run);
+        self
     }
 
     /// Takes one record, if a whole one is there.

@@ -77,6 +77,8 @@ pub struct Finished {
     pub report: String,
     /// What could not be written, a sentence each.
     pub troubles: Vec<String>,
+    /// Our status in place of the target's 0: the report failed. The record says it too.
+    pub status: Option<i32>,
 }
 
 /// How `hrx-wrap` itself ends.
@@ -100,6 +102,8 @@ impl Verdict {
 
 /// The statuses that are ours (`timeout`'s and the shell's).
 pub mod status {
+    /// The target exited with 0 and the report failed (`--strict`).
+    pub const REPORT_FAILED: i32 = 121;
     /// The timeout ended the target.
     pub const TIMED_OUT: i32 = 124;
     /// We failed.

@@ -16,7 +16,7 @@ use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
 use crate::live::outcome;
-use crate::live::plan::{Keeper, Plan};
+use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
 use crate::live::sampler::{self, Sampler};
@@ -149,7 +149,8 @@ impl Flow {
     ) -> anyhow::Result<Flow> {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+        let consumer =
+            Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
@@ -215,7 +216,7 @@ fn conclude(
     echo: &Echo,
     keeper: &mut dyn Keeper,
 ) {
-    let verdict = outcome::settle(&mut supervisor);
+    let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
     let left =
@@ -231,6 +232,9 @@ fn conclude(
         supervisor.end.partial = outcome::partial(&supervisor, stuck);
         run.end = Some(supervisor.end.clone());
         let made = keeper.finished(run, Some(book.clone()), Some(samples));
+        if let Some(status) = made.status {
+            verdict = Verdict::Exit(status);
+        }
         if let Some(log) = &mut log {
             outcome::close_log(log, run);
         }

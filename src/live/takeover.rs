@@ -48,7 +48,8 @@ pub fn finish(
     });
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
     let rest = ours.try_clone().context("a descriptor")?;
-    let mut consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo);
+    let mut consumer =
+        Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
     // On a thread, as in the supervisor: a disk, or a pipe that nobody reads, must not keep us from our end.
     let draining = Running::work(move |_| {
         drain_ring(&mut consumer);

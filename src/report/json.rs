@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::core::run::SCHEMA;
 use crate::core::tally::EVENTS;
-use crate::report::{Subject, memory_json, profile_json};
+use crate::report::{Subject, memory_json, profile_json, split_json};
 
 /// The whole report.
 pub fn report(subject: &Subject<'_>) -> Value {
@@ -37,6 +37,7 @@ pub fn report(subject: &Subject<'_>) -> Value {
         "open": subject.book.map(|b| profile_json::open(&b.profile, subject.names, subject.open_until())),
         "names": subject.naming,
         "memory": memory_json::memory(subject),
+        "split": subject.split().as_ref().map(split_json::split),
         "coverage": coverage(subject),
         "stalls": stalls(subject),
         "events": end.map(|e| json!({

@@ -7,6 +7,8 @@ pub mod memory_json;
 pub mod memory_text;
 pub mod profile_json;
 pub mod profile_text;
+pub mod split_json;
+pub mod split_text;
 pub mod tables;
 pub mod text;
 pub mod view;
@@ -17,6 +19,7 @@ use crate::core::memory::series::Series;
 use crate::core::memory::sums::Sums;
 use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
+use crate::core::split::Split;
 use view::View;
 
 /// What a report is about.
@@ -88,7 +91,9 @@ impl Subject<'_> {
     /// What the samples add up to: computed from them where they are at hand, else as the record has it.
     pub fn sums(&self) -> Option<Sums> {
         let noted = self.seen().map(|seen| seen.sums.clone());
-        self.memory.map(|series| Sums::of(series, None)).or(noted)
+        let steady = self.book.and_then(|book| book.phases.steady());
+        let steady = steady.map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
+        self.memory.map(|series| Sums::of(series, steady)).or(noted)
     }
 
     /// What was seen of the memory besides its samples.
@@ -100,6 +105,24 @@ impl Subject<'_> {
     pub fn about_dispatches(&self) -> bool {
         let traced = self.book.is_some_and(|b| b.tally.trace_lines + b.tally.broken > 0);
         self.run.profile || traced || self.run.tool.name.is_empty()
+    }
+
+    /// A trace of another tool that has dispatches or nothing else to report.
+    pub fn expects_dispatches(&self) -> bool {
+        let traced = self.book.is_some_and(|b| b.tally.trace_lines + b.tally.broken > 0);
+        self.run.tool.name.is_empty() && (traced || !self.about_memory())
+    }
+
+    /// The split of its memory: of every run whose lines or samples tell of memory, or that was asked for it.
+    pub fn split(&self) -> Option<Split> {
+        let split = Split::of(self.book?, self.memory, self.run);
+        (self.run.split || !split.is_empty()).then_some(split)
+    }
+
+    /// Whether the text tells of memory: asked for, in the trace of another tool, or so that `--strict` fails by it.
+    pub fn about_memory(&self) -> bool {
+        let bare = self.run.tool.name.is_empty();
+        self.run.split || self.split().is_some_and(|split| bare || split.fails())
     }
 
     /// Not one dispatch was seen.

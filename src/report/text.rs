@@ -7,7 +7,7 @@ use crate::core::run::{End, Process, Run};
 use crate::core::signals;
 use crate::core::tally::{EVENTS, Tally};
 use crate::core::text::{count, printable, shell_line};
-use crate::report::{Subject, memory_text, profile_text};
+use crate::report::{Subject, memory_text, profile_text, split_text};
 
 /// Width of the column of names.
 const NAMES: usize = 12;
@@ -18,7 +18,7 @@ pub fn report(subject: &Subject<'_>) -> String {
     if let Some(why) = subject.partial() {
         page.line(&format!("PARTIAL: {why}"));
     }
-    let asked = subject.run.profile || subject.run.tool.name.is_empty();
+    let asked = subject.run.profile || subject.expects_dispatches();
     if let (true, true, Some(book)) = (asked, subject.no_dispatch(), subject.book) {
         page.0.push_str(&profile_text::empty(&book.profile, &book.tally));
     }
@@ -45,6 +45,9 @@ pub fn report(subject: &Subject<'_>) -> String {
         for note in subject.naming {
             page.line(&format!("  names: {}", printable(note.as_bytes())));
         }
+    }
+    if let Some(split) = subject.split().filter(|_| subject.about_memory()) {
+        page.0.push_str(&split_text::split(&split, subject.run.clock.start_ns));
     }
     page.0
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes target/llama: a venv with llama.cpp in it, and two small models.
+"""Makes target/llama: a venv with llama.cpp in it, two small models, and a tiny one of each kind.
 
 Run it as often as you like: what is there already is not made again.
 """
@@ -16,6 +16,7 @@ OLDEST, NEWEST = (3, 10), (3, 14)
 VENV = TARGET / "venv"
 PYTHON = VENV / "bin" / "python"
 MODELS = [TARGET / "models" / name for name in ("tiny.gguf", "big.gguf")]
+KINDS = [TARGET / "models" / f"tiny-{name}.gguf" for name in ("gemma3", "jamba", "draft", "lora")]
 PIP = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
 
 
@@ -48,6 +49,10 @@ def models_stamp():
     return Stamp("models", key_of(HERE / "requirements.txt", HERE / "make_gguf.py"), MODELS)
 
 
+def kinds_stamp():
+    return Stamp("kinds", key_of(HERE / "requirements.txt", HERE / "make_gguf.py", HERE / "make_kinds.py"), KINDS)
+
+
 def make_venv():
     stamp = venv_stamp()
     if stamp.fresh():
@@ -72,13 +77,24 @@ def make_models():
     stamp.write()
 
 
+def make_kinds():
+    stamp = kinds_stamp()
+    if stamp.fresh():
+        return
+    stamp.clear()
+    say(f"setup: writing {', '.join(m.name for m in KINDS)} to {KINDS[0].parent}")
+    run([PYTHON, HERE / "make_kinds.py", KINDS[0].parent], "see the lines above")
+    stamp.write()
+
+
 def setup():
-    if not (venv_stamp().fresh() and models_stamp().fresh()):
+    if not (venv_stamp().fresh() and models_stamp().fresh() and kinds_stamp().fresh()):
         check_machine()
         # Stamps are looked at again under the lock: the run before us may have made it all.
         with locked("setup"):
             make_venv()
             make_models()
+            make_kinds()
     say(f"setup: ready in {os.path.relpath(TARGET)}")
 
 

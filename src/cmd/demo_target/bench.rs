@@ -97,12 +97,16 @@ fn run_test(
     let decodes = test.tokens == 1;
     if !work.no_load {
         load::context(&mut backend.lines.out, test.batch);
+        load::decode(&mut backend.lines.out);
     }
     if backend.switches.host_weights {
         packed::prepare(&mut backend.lines.out, decodes);
     }
     if work.warm_up {
         backend.warm_up(&test.program)?;
+        if !work.no_load {
+            load::decode(&mut backend.lines.out);
+        }
     }
     let rate = measured(backend, &test, counter)?;
     if backend.switches.host_weights && decodes {

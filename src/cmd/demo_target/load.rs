@@ -133,8 +133,10 @@ sched_reserve: graph nodes  = 1266
 sched_reserve: graph splits = 2
 sched_reserve: reserve took 24.31 ms, sched copies = 1
 attach_threadpool: call
-set_n_threads: n_threads = 4, n_threads_batch = 4
 ";
+
+/// The line before a warm-up, and before each run that is measured.
+const DECODE: &str = "set_n_threads: n_threads = 4, n_threads_batch = 4\n";
 
 /// The lines of a context's end.
 const CONTEXT_END: &str = "\
@@ -178,6 +180,11 @@ pub fn context(out: &mut impl Stderr, batch: u32) {
         line(out, &format!("llama_kv_cache: layer {layer:3}: dev = HRX0\n"));
     }
     lines(out, &RESERVE.replace("BATCH", &batch));
+}
+
+/// A warm-up or a measured run begins.
+pub fn decode(out: &mut impl Stderr) {
+    line(out, DECODE);
 }
 
 /// Ends a context.
@@ -233,6 +240,6 @@ mod tests {
         assert!(text.contains("n_ubatch              = 256\n") && text.contains("n_tokens = 256, "));
         assert!(!text.contains("BATCH"));
         assert_eq!(text.matches("buffer size =").count(), 4);
-        assert!(text.ends_with("set_n_threads: n_threads = 4, n_threads_batch = 4\n"));
+        assert!(text.ends_with("attach_threadpool: call\n"));
     }
 }

@@ -1,6 +1,7 @@
 //! `hrx-wrap self-test`: checks this installed program on this machine, without a device.
 
 mod profile;
+mod split;
 
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
@@ -23,7 +24,7 @@ use crate::sys::fd;
 /// A check of the installed program.
 type Check = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     ("ring: wraps around, takes over", ring),
     ("lines: split and stamped", splitter),
     ("kernel ids: published vectors and the built-in catalogue", profile::ids),
@@ -31,6 +32,7 @@ const CHECKS: [Check; 10] = [
     ("profile: an open dispatch is named and in no total", profile::open),
     ("profile: lines written into each other are joined", profile::rejoin),
     ("profile: nothing gives no table", profile::empty),
+    ("split: the recorded 4B run", split::recorded),
     ("clock: CLOCK_MONOTONIC goes on", clock),
     ("spawn and reap: exit status and signal come back", spawn_and_reap),
     ("killed front: the tree ends, the log is whole, the report is partial", killed_front),
@@ -153,7 +155,7 @@ fn kill_and_look(front: &mut Child, out: &Path, numbers: &Path) -> anyhow::Resul
     })?;
     let report = std::fs::read_to_string(out.join("report.txt")).context("report.txt")?;
     ensure!(report.starts_with("PARTIAL: "), "the report does not say that it is partial");
-    let read = read_trace(&mut std::fs::File::open(out.join("trace.log"))?).context("trace.log")?;
+    let read = read_trace(&mut std::fs::File::open(out.join("trace.log"))?, None).context("trace.log")?;
     let last = std::fs::read_to_string(numbers)?.lines().last().and_then(|n| n.trim().parse::<u64>().ok());
     let written = last.context("the target's own count")?;
     // The target counts from 1, and counts a line once it is written.

@@ -1,0 +1,63 @@
+//! Files as the user names them, and how they are written.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::core::run::Run;
+
+/// `-` stands for standard output, and so do the paths that lead there.
+pub fn is_dash(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
+}
+
+/// Writes a file so that a reader sees the old content or the new, never half of it.
+///
+/// # Errors
+/// The disk's.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+/// Writes to where the user said: a file, standard output (`-`), or something that is no regular file.
+///
+/// # Errors
+/// The disk's, or that the reader is gone.
+pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
+    if is_dash(path) {
+        let mut out = io::stdout().lock();
+        return out.write_all(content).and_then(|()| out.flush());
+    }
+    match path.metadata() {
+        Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
+        _ => replace(path, content),
+    }
+}
+
+/// `%h %p %t %n` in a path: host, our pid, UTC time, the target's name.
+pub fn expand(path: &Path, run: &Run, pid: u32) -> PathBuf {
+    let program = run.command.first().map_or("", String::as_str);
+    let name = Path::new(program).file_name().map_or_else(|| program.into(), |n| n.to_string_lossy());
+    // 2026-11-29T18:18:22.123Z → 20261129T181822Z: no character that a file system or a shell minds.
+    let time: String = run.clock.start_utc.chars().take(19).filter(|c| c.is_ascii_alphanumeric()).collect();
+    let text = path.to_string_lossy();
+    let (mut out, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('h')) => out.push_str(&run.host.name),
+            ('%', Some('p')) => out.push_str(&pid.to_string()),
+            ('%', Some('t')) => out.push_str(&format!("{time}Z")),
+            ('%', Some('n')) => out.push_str(&name),
+            ('%', Some('%')) => out.push('%'),
+            (c, other) => out.extend(std::iter::once(c).chain(other)),
+        }
+    }
+    PathBuf::from(out)
+}

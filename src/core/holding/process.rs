@@ -1,0 +1,297 @@
+//! The models and contexts of one process, as objects with a life.
+
+use crate::core::holding::buffers::Held;
+use crate::core::parse::llama::Kind;
+
+/// More of them than any run holds at once.
+const MOST: usize = 64;
+/// Half of the last digit of `%8.2f` MiB, and a little more.
+const ROUNDING: u64 = 6_000;
+
+/// A loaded model.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Its weights and adapters.
+    pub held: Held,
+    /// A context was made on it.
+    used: bool,
+    /// It is a trial's, without memory.
+    trial: bool,
+}
+
+/// A context.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// When it was made, ns.
+    pub since: u64,
+    /// Keys, values, state, output.
+    pub held: Held,
+    /// Its work space as reserved last.
+    pub compute: Held,
+    nodes: Option<u64>,
+    /// Its times were printed: whatever is made next takes its place.
+    over: bool,
+    /// The lines of its end that have come.
+    farewells: usize,
+    trial: bool,
+}
+
+/// What was put right in a context's work space by the words of its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// Since when the context was there, ns.
+    pub since: u64,
+    /// The buffer type.
+    pub name: String,
+    /// Bytes as they were reserved.
+    pub was: u64,
+    /// Bytes as they were at the end.
+    pub is: u64,
+}
+
+/// One process's memory, as its log tells it.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Models alive, the oldest first.
+    pub models: Vec<Model>,
+    /// Contexts alive, the oldest first.
+    pub contexts: Vec<Context>,
+    /// Projectors.
+    pub projector: Held,
+    projector_on: String,
+    /// A trial without memory is going on.
+    trial: bool,
+    /// Work space whose context is not certain yet.
+    block: Held,
+}
+
+impl Process {
+    /// Everything that is held now. False beside it: some of it was too much to keep apart.
+    pub fn held(&self) -> (Held, bool) {
+        let mut all = Held::default();
+        let mut fits = all.add_all(&self.projector);
+        for model in self.models.iter().filter(|m| !m.trial) {
+            fits &= all.add_all(&model.held);
+        }
+        for context in self.contexts.iter().filter(|c| !c.trial) {
+            fits &= all.add_all(&context.held) && all.add_all(&context.compute);
+        }
+        (all, fits)
+    }
+
+    /// A trial without memory is going on.
+    pub fn is_trial(&self) -> bool {
+        self.trial
+    }
+
+    /// A real context is alive.
+    pub fn computes(&self) -> bool {
+        self.contexts.iter().any(|c| !c.trial)
+    }
+
+    /// A model's file was opened. Another one while a context lives; else the last one is gone, which prints nothing.
+    pub fn load(&mut self) {
+        self.settle(None);
+        self.bury();
+        // One trial follows another, and none of them holds anything.
+        self.models.retain(|m| !m.trial);
+        self.contexts.retain(|c| !c.trial);
+        if self.contexts.is_empty() {
+            self.models.retain(|m| !m.used);
+        }
+        if self.models.len() < MOST {
+            self.models.push(Model { trial: self.trial, ..Model::default() });
+        }
+    }
+
+    /// What follows is a trial, or is none. The model that is being loaded is told so by this.
+    pub fn set_trial(&mut self, trial: bool) {
+        if self.trial && !trial {
+            self.end_trial();
+        }
+        self.trial = trial;
+        if let Some(model) = self.models.last_mut().filter(|m| !m.used && m.held.shares.is_empty()) {
+            model.trial = trial;
+        }
+    }
+
+    /// The fit is over: nothing of it stays.
+    pub fn end_trial(&mut self) {
+        self.settle(None);
+        self.trial = false;
+        // The model that was opened last may be the real one already, whose own word is still to come.
+        let last = self.models.len().saturating_sub(1);
+        let mut place = 0;
+        self.models.retain(|m| {
+            place += 1;
+            !m.trial || place > last && !m.used && m.held.shares.is_empty()
+        });
+        self.contexts.retain(|c| !c.trial);
+    }
+
+    /// A buffer of a model, an adapter or a projector.
+    pub fn weights(&mut self, kind: Kind, name: &str, bytes: u64) -> bool {
+        match kind {
+            Kind::Clip => {
+                let name = std::mem::take(&mut self.projector_on);
+                let name = if name.is_empty() { "unknown" } else { &name };
+                return self.projector.add(kind, name, bytes);
+            }
+            Kind::ClipCompute => {
+                if let Some(share) = self.projector.find(kind, name) {
+                    share.bytes = bytes;
+                    return true;
+                }
+                return self.projector.add(kind, name, bytes);
+            }
+            _ => {}
+        }
+        if self.models.is_empty() {
+            // A log that begins in the middle.
+            self.models.push(Model { trial: self.trial, ..Model::default() });
+        }
+        self.models.last_mut().is_some_and(|model| model.held.add(kind, name, bytes))
+    }
+
+    /// The next projector lies here.
+    pub fn projector(&mut self, name: String) {
+        self.projector_on = name;
+    }
+
+    /// A context is being made.
+    pub fn context(&mut self, ns: u64) {
+        self.settle(None);
+        self.bury();
+        for model in &mut self.models {
+            model.used = true;
+        }
+        if self.contexts.len() < MOST {
+            self.contexts.push(Context { since: ns, trial: self.trial, ..Context::default() });
+        }
+    }
+
+    /// A buffer that a context keeps.
+    pub fn state(&mut self, ns: u64, kind: Kind, name: &str, bytes: u64) -> bool {
+        self.young(ns).is_some_and(|context| context.held.add(kind, name, bytes))
+    }
+
+    /// Work space. Whose it is shows when its block is whole; a context that has none yet is told at once.
+    pub fn compute(&mut self, ns: u64, name: &str, bytes: u64) -> bool {
+        if self.block.find(Kind::Compute, name).is_some() {
+            self.settle(None);
+        }
+        let _ = self.young(ns);
+        let added = self.block.add(Kind::Compute, name, bytes);
+        if let Some(context) = self.contexts.last_mut().filter(|c| c.nodes.is_none()) {
+            match context.compute.find(Kind::Compute, name) {
+                Some(share) => share.bytes = bytes,
+                None => return context.compute.add(Kind::Compute, name, bytes),
+            }
+        }
+        added
+    }
+
+    /// The block of work space is whole: it takes the place of the one that its context had.
+    pub fn settle(&mut self, nodes: Option<u64>) {
+        if self.block.shares.is_empty() {
+            return;
+        }
+        let block = std::mem::take(&mut self.block);
+        let (owner, certain) = self.owner(&block, nodes);
+        let Some(context) = owner.and_then(|n| self.contexts.get_mut(n)) else { return };
+        if certain {
+            context.compute = block;
+        } else {
+            // Neither nodes nor names tell whose it is: the larger is kept.
+            for share in &block.shares {
+                match context.compute.find(share.kind, &share.name) {
+                    Some(known) => known.bytes = known.bytes.max(share.bytes),
+                    None => _ = context.compute.add(share.kind, &share.name, share.bytes),
+                }
+            }
+        }
+        context.nodes = nodes.or(context.nodes);
+    }
+
+    /// Which context reserved a block, and whether that is certain.
+    fn owner(&self, block: &Held, nodes: Option<u64>) -> (Option<usize>, bool) {
+        let youngest = self.contexts.len().checked_sub(1);
+        let fresh = self.contexts.last().is_some_and(|c| c.nodes.is_none());
+        if self.contexts.len() < 2 || fresh {
+            return (youngest, true);
+        }
+        let only = |test: &dyn Fn(&Context) -> bool| {
+            let mut fitting = (0..self.contexts.len()).filter(|n| test(&self.contexts[*n]));
+            fitting.next().filter(|_| fitting.next().is_none())
+        };
+        let by_nodes = nodes.and_then(|_| only(&|c| c.nodes == nodes));
+        let same_names = |c: &Context| {
+            c.compute.shares.len() == block.shares.len()
+                && c.compute.shares.iter().all(|s| block.shares.iter().any(|b| b.name == s.name))
+        };
+        match by_nodes.or_else(|| only(&same_names)) {
+            Some(n) => (Some(n), true),
+            None => (youngest, false),
+        }
+    }
+
+    /// A context's times were printed. llama-bench frees it then; older versions print nothing more.
+    pub fn over(&mut self) {
+        if let Some(context) = self.contexts.iter_mut().find(|c| !c.over) {
+            context.over = true;
+        }
+    }
+
+    /// A context ends, with the size of one of its buffers at the end.
+    pub fn destroyed(&mut self, name: &str, bytes: u64, expected: u64) -> Option<Correction> {
+        self.settle(None);
+        let close = |a: u64, b: u64| a.abs_diff(b) <= ROUNDING;
+        let fits = |c: &Context| {
+            c.compute.shares.iter().any(|s| s.name == name && close(s.bytes, expected))
+                || c.compute.shares.is_empty()
+        };
+        // The youngest goes first when two look alike, as a draft's does.
+        let at = self.contexts.iter().rposition(|c| !c.trial && fits(c))?;
+        let context = &mut self.contexts[at];
+        context.farewells += 1;
+        let was = context
+            .compute
+            .find(Kind::Compute, name)
+            .map_or(0, |share| std::mem::replace(&mut share.bytes, bytes));
+        let correction = Correction { since: context.since, name: name.to_owned(), was, is: bytes };
+        if context.farewells >= context.compute.shares.len() {
+            self.contexts.remove(at);
+        }
+        (was > 0).then_some(correction)
+    }
+
+    /// A draft model was loaded for nothing: the youngest model and its context go.
+    pub fn drop_draft(&mut self) {
+        if self.models.len() > 1 {
+            self.models.pop();
+            if self.contexts.len() > 1 {
+                self.contexts.pop();
+            }
+        }
+    }
+
+    /// Nothing is held any more.
+    pub fn clear(&mut self) {
+        *self = Process::default();
+    }
+
+    /// Contexts whose end was announced are gone once something new is made.
+    fn bury(&mut self) {
+        // One that has said a part of its farewell says no more of it.
+        self.contexts.retain(|c| !c.over && c.farewells == 0);
+    }
+
+    /// The context that is being made.
+    fn young(&mut self, ns: u64) -> Option<&mut Context> {
+        if self.contexts.is_empty() {
+            // A log that begins in the middle.
+            self.context(ns);
+        }
+        self.contexts.last_mut()
+    }
+}

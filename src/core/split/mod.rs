@@ -1,0 +1,328 @@
+//! The split: what of a process's GPU memory is what.
+//!
+//! The parts are from llama.cpp's log and HRX's host-weight trace, the whole is from the kernel. Whatever one of them does
+//! not tell is unknown, with the reason, and never 0.
+
+pub mod blind;
+pub mod compare;
+pub mod findings;
+pub mod packed;
+pub mod phases;
+pub mod second;
+
+use crate::core::book::Book;
+use crate::core::holding::buffers::{Held, Share};
+use crate::core::memory::sample::State;
+use crate::core::memory::series::Series;
+use crate::core::parse::llama::{Kind, Place};
+use crate::core::run::Run;
+use findings::Finding;
+
+/// A line about a buffer comes at most so much later than a sample that has it already, ns.
+const LATE: u64 = 10_000_000;
+/// What may stay unattributed, percent, unless the user says otherwise.
+pub const MAX_UNATTRIBUTED: f64 = 20.0;
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The loader's weights.
+    Model,
+    /// HRX's packed copies of weights.
+    Packed,
+    /// Keys and values.
+    Kv,
+    /// Recurrent state.
+    Rs,
+    /// Work space.
+    Compute,
+    /// Logits.
+    Output,
+    /// Adapters.
+    Lora,
+    /// Projectors.
+    Clip,
+    /// What the log names and no rule covers.
+    Other,
+}
+
+impl What {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            What::Model => "model",
+            What::Packed => "packed",
+            What::Kv => "kv",
+            What::Rs => "rs",
+            What::Compute => "compute",
+            What::Output => "output",
+            What::Lora => "lora",
+            What::Clip => "clip",
+            What::Other => "other",
+        }
+    }
+
+    fn of(kind: Kind) -> What {
+        match kind {
+            Kind::Model => What::Model,
+            Kind::Kv => What::Kv,
+            Kind::Rs => What::Rs,
+            Kind::Compute => What::Compute,
+            Kind::Output => What::Output,
+            Kind::Lora => What::Lora,
+            Kind::Clip | Kind::ClipCompute => What::Clip,
+        }
+    }
+}
+
+/// One part. Bytes are `None` where they are unknown, and `why` says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it holds.
+    pub what: What,
+    /// The buffer type; absent for packed copies, whose buffers the log does not name.
+    pub buffer: Option<String>,
+    /// Device or host.
+    pub place: Place,
+    /// Bytes at the moment of the peak; packed copies: the largest that the trace tells.
+    pub bytes: Option<u64>,
+    /// Bytes in the steady state, at the end of it.
+    pub steady_bytes: Option<u64>,
+    /// Bytes at the last sample, when that is before the tear-down: what a tear-down frees the log does not tell.
+    pub final_bytes: Option<u64>,
+    /// How many weights were packed.
+    pub count: Option<u64>,
+    /// Why it is unknown, or what else is to be known of it.
+    pub why: Option<String>,
+}
+
+/// The process's figure, its parts on devices, and the difference, at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// When, ns: the sample's time; steady has none.
+    pub at_ns: Option<u64>,
+    /// GTT of the process, bytes.
+    pub process: Option<u64>,
+    /// The sum of the known rows on devices, bytes.
+    pub rows: u64,
+    /// The process's figure less all rows, bytes; unknown when one of them is.
+    pub unattributed: Option<i64>,
+}
+
+/// The split of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Split {
+    /// The parts: devices first, then hosts.
+    pub rows: Vec<Row>,
+    /// At the peak.
+    pub peak: Column,
+    /// In the steady state: from the end of the first load to the last tear-down.
+    pub steady: Column,
+    /// At the last sample.
+    pub last: Column,
+    /// Why the process's figure is unknown.
+    pub process_why: Option<String>,
+    /// Why the rest is unknown.
+    pub unattributed_why: Option<String>,
+    /// The rest as a part of the peak.
+    pub unattributed_share: Option<f64>,
+    /// Packed copies as a part of the loader's weights on devices.
+    pub duplicate_share: Option<f64>,
+    /// What bounds packed copies that no trace tells of.
+    pub bounds: packed::Bounds,
+    /// GTT in each phase.
+    pub phases: Vec<phases::Row>,
+    /// llama.cpp's own table beside its lines.
+    pub second: Vec<second::Row>,
+    /// Why it cannot be told whether too much is unattributed.
+    pub unjudged: Option<String>,
+    /// What a reader must know, the failing ones first.
+    pub findings: Vec<Finding>,
+    /// The log tells of a model's buffers.
+    pub loaded: bool,
+}
+
+impl Split {
+    /// The split from a run's lines, its samples if there are any, and its record.
+    pub fn of(book: &Book, series: Option<&Series>, run: &Run) -> Split {
+        let moments = Moments::of(book, series);
+        let [at_peak, at_steady, at_last] = moments.held(book);
+        let mut split = Split { loaded: book.holding.loads > 0, ..Split::default() };
+        split.rows = rows(&at_peak, &at_steady, &at_last);
+        let packed = packed::row(book, run, moments.steady_end, moments.last_ns);
+        let behind =
+            split.rows.iter().take_while(|row| row.what == What::Model && row.place == Place::Device).count();
+        split.rows.insert(behind, packed);
+        split.rows.extend(state_copy(book));
+        split.peak = split.column(moments.peak, |row| row.bytes);
+        split.steady = split.column(moments.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
+        split.last = split.column(moments.last, |row| row.final_bytes);
+        split.process_why = split.peak.process.is_none().then(|| no_figure(series));
+        split.shares();
+        split.bounds = packed::bounds(book, series, &split);
+        split.phases = phases::rows(&book.phases, series);
+        split.second = book.holding.table.as_ref().map(second::rows).unwrap_or_default();
+        split.unjudged = findings::not_judged(&split, run);
+        split.findings = findings::all(&split, book, series, run);
+        split
+    }
+
+    /// Nothing is known: neither a part nor the whole.
+    pub fn is_empty(&self) -> bool {
+        !self.loaded && self.peak.process.is_none() && self.rows.iter().all(|row| row.bytes.is_none())
+    }
+
+    /// A finding makes `--strict` fail.
+    pub fn fails(&self) -> bool {
+        self.findings.iter().any(|finding| finding.fails)
+    }
+
+    /// Known bytes of device rows.
+    pub fn device(&self, pick: impl Fn(&Row) -> bool) -> u64 {
+        let rows = self.rows.iter().filter(|row| row.place == Place::Device && pick(row));
+        rows.filter_map(|row| row.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// The packed copies.
+    pub fn packed(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.what == What::Packed)
+    }
+
+    fn column(&self, figure: Option<(Option<u64>, u64)>, bytes: impl Fn(&Row) -> Option<u64>) -> Column {
+        let rows = || self.rows.iter().filter(|row| row.place == Place::Device);
+        let sum = rows().filter_map(&bytes).fold(0, u64::saturating_add);
+        let known =
+            self.loaded && rows().filter(|row| row.what != What::Other).all(|row| bytes(row).is_some());
+        let process = figure.map(|(_, bytes)| bytes);
+        let rest = |whole: u64| i64::try_from(i128::from(whole) - i128::from(sum)).ok();
+        let unattributed = process.filter(|_| known).and_then(rest);
+        Column { at_ns: figure.and_then(|(ns, _)| ns), process, rows: sum, unattributed }
+    }
+
+    fn shares(&mut self) {
+        let part = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
+        let whole = self.peak.process.unwrap_or(0);
+        self.unattributed_share = self.peak.unattributed.and_then(|rest| part(rest as f64, whole));
+        let packed = self.packed().and_then(|row| row.bytes);
+        let model = self.device(|row| row.what == What::Model);
+        self.duplicate_share = packed.and_then(|packed| part(packed as f64, model));
+        self.unattributed_why = match self.peak.unattributed {
+            Some(_) => None,
+            None if self.peak.process.is_none() => self.process_why.clone(),
+            None if !self.loaded => Some("the log tells of no model's buffers".to_owned()),
+            None => Some("the packed copies are unknown".to_owned()),
+        };
+    }
+}
+
+/// The times that the columns are of.
+struct Moments {
+    peak: Option<(Option<u64>, u64)>,
+    steady: Option<u64>,
+    steady_end: Option<u64>,
+    last: Option<(Option<u64>, u64)>,
+    last_ns: Option<u64>,
+}
+
+impl Moments {
+    fn of(book: &Book, series: Option<&Series>) -> Moments {
+        let figure = |s: &crate::core::memory::sample::Sample| s.gtt_bytes.map(|bytes| (Some(s.ns), bytes));
+        let span = book.phases.steady().map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
+        let last = series.and_then(|s| s.known_at(u64::MAX)).and_then(figure);
+        Moments {
+            peak: series.and_then(|s| s.peak_between(0, u64::MAX)).and_then(figure),
+            steady: series.zip(span).and_then(|(s, (from, until))| s.median_between(from, until)),
+            steady_end: span.map(|(_, until)| until),
+            last,
+            // What a tear-down frees is not in the log.
+            last_ns: last.and_then(|(ns, _)| ns).filter(|ns| span.is_none_or(|(_, until)| *ns < until)),
+        }
+    }
+
+    /// What the log held at the three times; without samples at its own peak and at its end.
+    fn held(&self, book: &Book) -> [Option<Held>; 3] {
+        let holding = &book.holding;
+        let peak = match self.peak {
+            Some((Some(ns), _)) => Some(holding.at_sample(ns, LATE).cloned().unwrap_or_default()),
+            _ => holding.peak().map(|(_, held)| held.clone()),
+        };
+        let at = |ns: Option<u64>| ns.and_then(|ns| holding.at(ns).cloned());
+        [peak, at(self.steady_end), at(self.last_ns)]
+    }
+}
+
+/// One row a kind and buffer type, devices first.
+fn rows(peak: &Option<Held>, steady: &Option<Held>, last: &Option<Held>) -> Vec<Row> {
+    let Some(peak) = peak else { return Vec::new() };
+    let find = |held: &Option<Held>, share: &Share| {
+        let held = held.as_ref()?;
+        Some(held.sum(|s| What::of(s.kind) == What::of(share.kind) && s.name == share.name))
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for share in &peak.shares {
+        let what = What::of(share.kind);
+        if rows.iter().any(|row| row.what == what && row.buffer.as_deref() == Some(&share.name)) {
+            continue;
+        }
+        let bytes = peak.sum(|s| What::of(s.kind) == what && s.name == share.name);
+        rows.push(Row {
+            what,
+            buffer: Some(share.name.clone()),
+            place: share.place(),
+            bytes: Some(bytes),
+            steady_bytes: find(steady, share),
+            final_bytes: find(last, share),
+            count: None,
+            why: pinned(&share.name),
+        });
+    }
+    rows.sort_by_key(|row| (row.place, row.what));
+    rows
+}
+
+/// Host memory of a device's own buffer type is in no device row and may be in the process's figure.
+fn pinned(name: &str) -> Option<String> {
+    let own = Place::of(name.as_bytes()) == Place::Host && !name.starts_with("CPU") && name != "AMX";
+    own.then(|| {
+        "host memory that the device sees: where that is GTT it is a part of what is not attributed"
+            .to_owned()
+    })
+}
+
+/// A copy of a context's state on a device. When it goes is not in the log, so it is in no sum.
+fn state_copy(book: &Book) -> Option<Row> {
+    let (bytes, name) = book.holding.state_copy.as_ref()?;
+    let why = format!(
+        "copies of a context's state of up to {} MiB were moved there; the log does not say when they go",
+        crate::core::amount::mib(*bytes)
+    );
+    Some(Row {
+        what: What::Other,
+        buffer: Some(name.clone()),
+        place: Place::of(name.as_bytes()),
+        bytes: None,
+        steady_bytes: None,
+        final_bytes: None,
+        count: None,
+        why: Some(why),
+    })
+}
+
+/// Why the process's figure is unknown.
+fn no_figure(series: Option<&Series>) -> String {
+    let Some(series) = series.filter(|s| s.samples().next().is_some()) else {
+        return "no samples of GPU memory were taken".to_owned();
+    };
+    let seen = |state: State| series.samples().any(|s| s.state == state);
+    if seen(State::Denied) {
+        "a process of the tree may not be read: run hrx-wrap as its user".to_owned()
+    } else if seen(State::Unsupported) {
+        "the driver tells no memory of its clients: a newer kernel does".to_owned()
+    } else {
+        "no amdgpu client was seen".to_owned()
+    }
+}
+
+#[cfg(test)]
+#[path = "split_tests.rs"]
+mod tests;

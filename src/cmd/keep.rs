@@ -279,7 +279,7 @@ impl Keeper for Kept {
         let reread = if samples.is_none() { self.reread_samples() } else { None };
         let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
         let memory = samples.or(series.as_ref());
-        samples::settle(run, memory);
+        samples::settle(run, book.as_ref(), memory);
         if run.binary.is_none() {
             self.look_at_program(run);
         }

@@ -12,12 +12,14 @@ use std::time::Duration;
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line, Splitter};
+use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::log::{self, LogFile};
 use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
+use crate::live::sampler::Nudge;
 use crate::sys::clock::monotonic_ns;
 
 /// A pipe takes this much whole or not at all.
@@ -61,6 +63,9 @@ pub struct Consumer {
     /// Whether what is taken now is to be shown.
     showing: bool,
     book: Book,
+    /// The phase as the last record left it, and who is told of a new one.
+    phase: Option<Phase>,
+    sampler: Option<Nudge>,
 }
 
 /// The sums as they were saved last.
@@ -125,12 +130,20 @@ impl Consumer {
             bytes: Vec::new(),
             showing: true,
             book,
+            phase: None,
+            sampler: None,
         }
     }
 
     /// Reads lines as the run's record says.
     pub fn reading(mut self, run: &Run) -> Self {
         self.book.read_as(run);
+        self
+    }
+
+    /// A new phase of the run is worth a sample of its memory.
+    pub fn telling(mut self, sampler: Nudge) -> Self {
+        self.sampler = Some(sampler);
         self
     }
 
@@ -183,6 +196,12 @@ impl Consumer {
             self.filter.bytes(&bytes, &mut self.echo_text);
         }
         (self.bytes, self.splitter) = (bytes, splitter);
+        let phase = self.book.phase();
+        if std::mem::replace(&mut self.phase, phase) != phase
+            && let Some(sampler) = &self.sampler
+        {
+            sampler.now();
+        }
         if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
             self.flush();
         }

@@ -19,7 +19,7 @@ use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
-use crate::live::sampler::{self, Sampler};
+use crate::live::sampler::{self, Nudge, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
@@ -59,10 +59,12 @@ pub fn supervise(
     let Wires { ours, theirs, name } = wires;
     drop(theirs);
     let_go_of_the_targets(plan)?;
-    let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
+    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
+    let flow = Flow::start(plan, shared, target.pid, Arc::new(ours), sampler.nudge())?;
+    // A target that ends at once has a sample, too.
+    sampler.nudge().first();
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
     let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
     supervisor.watch(&name);
     let samples = take_samples(sampler, &mut supervisor.end);
@@ -146,11 +148,13 @@ impl Flow {
         shared: &Shared,
         pid: i32,
         ours: Arc<std::os::fd::OwnedFd>,
+        sampler: Nudge,
     ) -> anyhow::Result<Flow> {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let consumer =
-            Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
+        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo)
+            .reading(&plan.run)
+            .telling(sampler);
         let consumer = Running::start(consumer).context("the consumer's thread")?;
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());

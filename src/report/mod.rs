@@ -92,7 +92,6 @@ impl Subject<'_> {
     pub fn sums(&self) -> Option<Sums> {
         let noted = self.seen().map(|seen| seen.sums.clone());
         let steady = self.book.and_then(|book| book.phases.steady());
-        let steady = steady.map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
         self.memory.map(|series| Sums::of(series, steady)).or(noted)
     }
 

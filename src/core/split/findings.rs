@@ -69,8 +69,7 @@ pub fn all(split: &Split, book: &Book, series: Option<&Series>, run: &Run) -> Ve
 fn negative(split: &Split, series: Option<&Series>) -> Option<String> {
     let whole = split.peak.process?;
     let more = split.peak.rows.checked_sub(whole).filter(|more| *more > MIB / 100)?;
-    let vram =
-        series.and_then(|s| s.samples().filter_map(|s| s.vram_bytes).max()).filter(|bytes| *bytes > MIB);
+    let vram = series.and_then(|s| s.whole().most_vram?.vram_bytes).filter(|bytes| *bytes > MIB);
     let vram =
         vram.map_or(String::new(), |bytes| format!("; up to {} MiB of VRAM are not in the peak", mib(bytes)));
     Some(format!(
@@ -111,7 +110,7 @@ pub fn not_judged(split: &Split, run: &Run) -> Option<String> {
 /// What the sampler could not see.
 fn samples(series: Option<&Series>) -> Option<String> {
     let series = series?;
-    let of = |state: State| series.samples().filter(|s| s.state == state).count() as u64;
+    let of = |state: State| series.whole().states[state as usize];
     let parts = [
         (of(State::Partial), "lack a client whose memory the kernel did not tell"),
         (of(State::Denied), "lack a process that may not be read"),

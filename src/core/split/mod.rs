@@ -16,6 +16,7 @@ use crate::core::memory::sample::State;
 use crate::core::memory::series::Series;
 use crate::core::parse::llama::{Kind, Place};
 use crate::core::run::Run;
+use crate::core::text::printable;
 use findings::Finding;
 
 /// A line about a buffer comes at most so much later than a sample that has it already, ns.
@@ -157,7 +158,7 @@ impl Split {
         split.peak = split.column(moments.peak, |row| row.bytes);
         split.steady = split.column(moments.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
         split.last = split.column(moments.last, |row| row.final_bytes);
-        split.process_why = split.peak.process.is_none().then(|| no_figure(series));
+        split.process_why = split.peak.process.is_none().then(|| no_figure(series, run));
         split.shares();
         split.bounds = packed::bounds(book, series, &split);
         split.phases = phases::rows(&book.phases, series);
@@ -228,7 +229,9 @@ impl Moments {
     fn of(book: &Book, series: Option<&Series>) -> Moments {
         let figure = |s: &crate::core::memory::sample::Sample| s.gtt_bytes.map(|bytes| (Some(s.ns), bytes));
         let span = book.phases.steady().map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
-        let last = series.and_then(|s| s.known_at(u64::MAX)).and_then(figure);
+        // The last good one: what a driver does not say for a moment is no end.
+        let last = series.and_then(|s| s.whole().last_whole.as_ref().or(s.whole().last_known.as_ref()));
+        let last = last.and_then(figure);
         Moments {
             peak: series.and_then(|s| s.peak_between(0, u64::MAX)).and_then(figure),
             steady: series.zip(span).and_then(|(s, (from, until))| s.median_between(from, until)),
@@ -309,17 +312,23 @@ fn state_copy(book: &Book) -> Option<Row> {
 }
 
 /// Why the process's figure is unknown.
-fn no_figure(series: Option<&Series>) -> String {
-    let Some(series) = series.filter(|s| s.samples().next().is_some()) else {
-        return "no samples of GPU memory were taken".to_owned();
+fn no_figure(series: Option<&Series>, run: &Run) -> String {
+    let Some(series) = series.filter(|s| !s.is_empty()) else {
+        return match &run.sampling {
+            Some(_) => "the samples are not at hand: give the run's folder, or --samples".to_owned(),
+            None => "no samples of GPU memory were taken".to_owned(),
+        };
     };
-    let seen = |state: State| series.samples().any(|s| s.state == state);
+    let seen = |state: State| series.whole().states[state as usize] > 0;
     if seen(State::Denied) {
         "a process of the tree may not be read: run hrx-wrap as its user".to_owned()
     } else if seen(State::Unsupported) {
         "the driver tells no memory of its clients: a newer kernel does".to_owned()
     } else {
-        "no amdgpu client was seen".to_owned()
+        match run.sampling.as_ref().map_or("amdgpu", |sampling| &sampling.driver) {
+            "any" => "no DRM client was seen".to_owned(),
+            driver => format!("no {} client was seen", printable(driver.as_bytes())),
+        }
     }
 }
 

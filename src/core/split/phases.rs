@@ -50,15 +50,9 @@ pub fn rows(phases: &Phases, series: Option<&Series>) -> Vec<Row> {
 }
 
 fn fill(row: &mut Row, spans: &[Span], series: &Series) {
-    let phase_at = |ns: u64| {
-        let behind = spans.partition_point(|span| span.from <= ns);
-        let span = spans.get(behind.checked_sub(1)?)?;
-        span.until.is_none_or(|until| ns < until || until == span.from && ns == until).then_some(span.phase)
-    };
-    let within = series.samples().filter(|s| phase_at(s.ns) == Some(row.phase));
-    let mut known: Vec<u64> = within.filter_map(|s| s.gtt_bytes).collect();
-    known.sort_unstable();
-    row.samples = known.len() as u64;
-    row.peak = known.last().copied();
-    row.median = known.len().checked_sub(1).and_then(|last| known.get(last / 2)).copied();
+    // A span's last moment is the next one's first, unless it had but one.
+    let last = |span: &Span| span.until.map_or(u64::MAX, |until| until.saturating_sub(1).max(span.from));
+    let times = spans.iter().filter(|span| span.phase == row.phase).map(|span| (span.from, last(span)));
+    let over = series.over(times);
+    (row.samples, row.peak, row.median) = (over.samples, over.most, over.median);
 }

@@ -11,9 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cmd::demo_target;
 use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
+pub mod stamp;
+
 const TRACE_FORMAT: &str = "\
 The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
-CLOCK_MONOTONIC in nanoseconds when the line's first byte was read. Lines that begin with '# hrx-wrap/1 ' are ours: \
+CLOCK_MONOTONIC in nanoseconds when the line's first byte was read, or printed (--stamp). Lines that begin with '# hrx-wrap/1 ' are ours: \
 what the run is (before the first stamped line), lines that a full disk did not take ('lost'), a last line without \
 line end ('no-newline'), and how the run ended ('end').";
 
@@ -233,6 +235,9 @@ pub struct RunArgs {
     /// What of the target's stderr passes through to ours.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "rest")]
     pub echo: EchoArg,
+    /// Where lines are stamped.
+    #[command(flatten)]
+    pub stamps: stamp::StampArgs,
     /// Leave processes alone that outlive the target; the default is to end them.
     #[arg(long)]
     pub leave: bool,

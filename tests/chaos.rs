@@ -190,6 +190,16 @@ impl Left {
         assert_eq!(report["coverage"]["lines"], traced(whole_lines(&self.log())).len());
     }
 
+    /// What the target preloaded is gone.
+    #[track_caller]
+    fn left_no_object(&self) {
+        let record = self.dir.json("run/run.json");
+        let set = record["changed"]["env"].as_array().expect("a list").iter().filter_map(|v| v.as_str());
+        for object in set.filter_map(|v| v.strip_prefix("LD_PRELOAD=")) {
+            assert!(!Path::new(object).exists(), "{object} is still there");
+        }
+    }
+
     fn log(&self) -> Vec<u8> {
         std::fs::read(self.dir.join("run/trace.log")).unwrap_or_default()
     }
@@ -324,18 +334,21 @@ fn random_kill(seed: u64, index: usize) {
     let mut random = Random((seed + 1) ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let victim = ALL[index % 3];
     let every = ["0", "20", "200"][index / 3 % 3];
+    let stamp = ["read", "source"][index / 9 % 2];
     let stdio = if random.below(8) == 0 { "pty" } else { "pipe" };
     let echo = if random.below(4) == 0 { "all" } else { "none" };
     // The first moments, when most is not there yet, get more than their share.
     let span = if random.below(3) == 0 { 12_000 } else { 120_000 };
     let moment = Duration::from_micros(random.below(span));
     let mut again = Again(format!(
-        "trial {index}: {victim:?} killed {moment:?} after the start, a line every {every} µs, {stdio}, echo {echo}; \
+        "trial {index}: {victim:?} killed {moment:?} after the start, a line every {every} µs, {stdio}, echo {echo}, \
+         stamp {stamp}; \
          again with HRX_WRAP_CHAOS_SEED={seed}"
     ));
 
     let start = Instant::now();
-    let mut run = Run::start(ENDLESS, &["--stdio", stdio, "--echo", echo], &["--every-us", every]);
+    let options = ["--stdio", stdio, "--echo", echo, "--stamp", stamp];
+    let mut run = Run::start(ENDLESS, &options, &["--every-us", every]);
     again.0 += &format!("; {}", run.dir.path().display());
     std::thread::sleep(moment.saturating_sub(start.elapsed()));
     let at = run.strike(victim);
@@ -353,6 +366,7 @@ fn random_kill(seed: u64, index: usize) {
         "first process"
     });
     left.parses_as_partial();
+    left.left_no_object();
 }
 
 /// A terminal takes a line in pieces, so a killed target may have written half of its last one; a pipe takes it whole.
@@ -669,8 +683,8 @@ fn a_log_on_a_full_device_loses_every_line_and_none_of_the_count() {
 
 #[test]
 fn front_and_supervisor_killed_at_once_leave_a_whole_log_and_no_target() {
-    for front_first in [true, false] {
-        let mut run = Run::start(ENDLESS, &["--echo", "none"], &["--every-us", "20"]);
+    for (front_first, stamp) in [(true, "read"), (false, "read"), (true, "source"), (false, "source")] {
+        let mut run = Run::start(ENDLESS, &["--echo", "none", "--stamp", stamp], &["--every-us", "20"]);
         let noted = run.numbers_long_ago();
         let mut pids = [run.running.pid(), run.supervisor()];
         if !front_first {
@@ -686,9 +700,9 @@ fn front_and_supervisor_killed_at_once_leave_a_whole_log_and_no_target() {
 
 #[test]
 fn everything_killed_at_once_leaves_a_whole_log() {
-    for _ in 0..3 {
-        let mut run =
-            Run::start(ENDLESS, &["--echo", "none"], &["--every-us", "20", "--fork", "2", "--setsid"]);
+    for stamp in ["read", "read", "source", "source"] {
+        let options = ["--echo", "none", "--stamp", stamp];
+        let mut run = Run::start(ENDLESS, &options, &["--every-us", "20", "--fork", "2", "--setsid"]);
         let noted = run.numbers_long_ago();
         for pid in run.running.alive() {
             // One may have died with another by now.
@@ -711,8 +725,8 @@ fn nobody_was_left_to_write(run: Run, noted_long_ago: u64) {
 
 #[test]
 fn a_target_killed_in_mid_flood_is_mirrored_and_its_lines_are_there() {
-    for every in ["0", "20"] {
-        let run = Run::start(ENDLESS, &["--echo", "none"], &["--every-us", every]);
+    for (every, stamp) in [("0", "read"), ("20", "read"), ("0", "source"), ("20", "source")] {
+        let run = Run::start(ENDLESS, &["--echo", "none", "--stamp", stamp], &["--every-us", every]);
         run.wait_for_numbers(1000);
         sigkill(target_of(run.running.pid()));
         let done = run.running.finish();

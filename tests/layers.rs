@@ -1,4 +1,5 @@
-//! The house's rules about itself: imports point down, `unsafe` and the kernel's interfaces stay in `sys`.
+//! The house's rules about itself: imports point down, `unsafe` and the kernel's interfaces stay in `sys` and in the object
+//! that a target preloads.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -98,6 +99,31 @@ fn unsafe_and_the_kernels_interfaces_stay_in_sys() {
         }
     }
     assert!(unsafe_blocks > 20, "only {unsafe_blocks} unsafe words in sys: it was not read");
+}
+
+/// The object is a guest in somebody else's process: it is small, alone, and each of its unsafe blocks says why.
+#[test]
+fn the_preloaded_object_is_one_file_that_needs_nothing() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("preload");
+    let mut found = Vec::new();
+    sources(&folder, &mut found);
+    assert_eq!(found, [folder.join("stamp.rs")]);
+    let text = std::fs::read_to_string(&found[0]).expect("the object's source");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert!(lines.len() < 600, "{} lines", lines.len());
+    assert!(lines.contains(&"#![no_std]"));
+    let mut blocks = 0;
+    for (at, line) in lines.iter().enumerate().filter(|(_, l)| !l.starts_with("//")) {
+        for word in ["std::", "alloc::", "extern crate", "#[link("] {
+            assert!(!line.contains(word), "{line}: the object links nothing");
+        }
+        if line.contains("unsafe {") {
+            let said = lines[..at].iter().rev().take(4).any(|l| l.starts_with("// SAFETY: "));
+            assert!(said, "line {}: no SAFETY line above {line}", at + 1);
+            blocks += 1;
+        }
+    }
+    assert!(blocks > 10, "{blocks} unsafe blocks were seen");
 }
 
 #[test]

@@ -337,6 +337,34 @@ fn same_as_alone(target: &Target, status: i32) {
     });
 }
 
+/// Runs it alone and behind the prefix with its lines stamped at the source: the same lines, in whatever order its own
+/// writers race in.
+#[track_caller]
+fn same_at_the_source(target: &Target, status: i32) {
+    let sorted = |text: &str| {
+        let mut lines = masked_lines(&decoding_last(text));
+        lines.retain(|line| !line.contains("all slots are idle"));
+        lines.sort();
+        lines
+    };
+    for left in (0..TRIES).rev() {
+        let dir = Dir::new("llama-source");
+        let alone = target.alone().run();
+        let running = target.wrapped(&dir, &["--stamp", "source"]).start();
+        let mark = running.mark().to_owned();
+        let done = running.finish();
+        assert_eq!((alone.code(), done.code()), (Some(status), Some(status)), "{}", done.err());
+        assert_eq!(marked(&mark), [0; 0], "processes are left");
+        let json = dir.json("run/report.json");
+        assert!(json["stamps"]["source_lines"].as_u64() > Some(10), "{}", json["stamps"]);
+        assert_eq!(json["stamps"]["cut_lines"], 0);
+        let (found, wanted) = (sorted(&log(&dir)), sorted(&alone.err()));
+        if left == 0 || target.log == Log::Exact || found == wanted {
+            return assert_lines(&found, &wanted);
+        }
+    }
+}
+
 /// What a run has printed.
 struct Printed {
     log: String,
@@ -356,6 +384,16 @@ fn same(target: &Target, mut runs: impl FnMut() -> [Printed; 2]) {
             assert_eq!(stdout[0], stdout[1]);
             return;
         }
+    }
+}
+
+#[test]
+fn stamped_at_the_source_they_print_the_same() {
+    same_at_the_source(&cyllama(&model("tiny"), 32, &[]), 0);
+    same_at_the_source(&xllamacpp(&model("tiny"), 8, &["--exit-code", "7"]), 7);
+    let tools = [llama_bench(&model("tiny"), 16), llama_completion(&model("tiny"), 32)];
+    for target in tools.into_iter().flatten() {
+        same_at_the_source(&target, 0);
     }
 }
 

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= stamp= leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -64,6 +64,9 @@ auto\t'A terminal when our stderr is one, else a pipe'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
 all\t'Everything'
 none\t'Nothing'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l stamp -d 'Where lines get their time' -r -f -a "auto\t'Where the target prints, if it can; else at read'
+source\t'In the target\'s process, when it prints: an object is preloaded'
+read\t'By hrx-wrap, when it got the bytes: nothing is preloaded'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
@@ -121,6 +124,9 @@ auto\t'A terminal when our stderr is one, else a pipe'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
 all\t'Everything'
 none\t'Nothing'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l stamp -d 'Where lines get their time' -r -f -a "auto\t'Where the target prints, if it can; else at read'
+source\t'In the target\'s process, when it prints: an object is preloaded'
+read\t'By hrx-wrap, when it got the bytes: nothing is preloaded'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A name for the run, kept in run.json' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'

@@ -62,6 +62,11 @@ impl Places {
         [&self.report, &self.json, &self.csv, &self.markdown].into_iter().flatten().any(|p| is_dash(p))
     }
 
+    /// Where the kept trace will be.
+    pub fn log_path(&self) -> Option<PathBuf> {
+        self.log.clone().or_else(|| self.out.as_ref().map(|out| out.join("trace.log")))
+    }
+
     /// Whether anything is kept, so that it is worth asking git.
     fn keep_anything(&self) -> bool {
         [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
@@ -110,9 +115,8 @@ impl Kept {
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
-            let inside = |name: &str| Some(out.join(name));
-            self.places.log = self.places.log.take().or_else(|| inside("trace.log"));
-            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
+            self.places.log = self.places.log_path();
+            self.places.samples = self.places.samples.take().or_else(|| Some(out.join("gtt.tsv")));
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];
@@ -279,7 +283,7 @@ impl Keeper for Kept {
         let reread = if samples.is_none() { self.reread_samples() } else { None };
         let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
         let memory = samples.or(series.as_ref());
-        samples::settle(run, book.as_ref(), memory);
+        samples::settle(run, memory, book.as_ref().and_then(Book::steady));
         if run.binary.is_none() {
             self.look_at_program(run);
         }

@@ -15,6 +15,7 @@ pub mod run;
 pub mod samples;
 pub mod search;
 pub mod self_test;
+pub mod stamp;
 pub mod usage;
 
 use std::io::Write as _;

@@ -14,7 +14,7 @@ use crate::cli::split::VerboseBy;
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
 use crate::cmd::files::expand;
 use crate::cmd::keep::{Kept, Places};
-use crate::cmd::search;
+use crate::cmd::{search, stamp};
 use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;
@@ -39,16 +39,18 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         // Known before anything is made. A file that is there is left to exec, which knows best.
         return Ok(refused(&program, &paths, Refusal { errno: ENOENT, candidate: -1 }));
     }
-    let record = record(args);
+    let mut record = record(args);
     let places = places(args, &record);
     let keep_stdout = places.need_stdout();
     let executable = search::executable(&paths).cloned();
     let sampling = look(&args.sampling.look, args.sampling.interval)?;
+    let log = places.log_path();
+    let source = stamp::prepare(args.stamps.stamp, executable.as_deref(), log.as_deref(), &mut record);
     let (mut kept, log) = Kept::create(places, executable, &record)?;
     let plan = Plan {
         command: args.command.iter().cloned().chain(appended(args).into_iter().map(OsString::from)).collect(),
         candidates: search::for_exec(&paths),
-        environment: environment(&changed_env(args))?,
+        environment: environment(&record.changed.env)?,
         pty: is_pty(args.stdio),
         timeout_ns: timeout(args),
         kill_after_ns: args.kill_after,
@@ -62,6 +64,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         leave: args.leave,
         inherited,
         keep_stdout,
+        source,
         log,
         sampling,
         samples: kept.take_table(),

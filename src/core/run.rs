@@ -41,8 +41,12 @@ pub struct Run {
     pub host: Host,
     /// The clock of every stamp.
     pub clock: Clock,
-    /// Where lines get their time: `read` (by our reader, when it got the bytes).
+    /// Where lines get their time: `read` (by our reader, when it got the bytes), or `source` (by the process that printed
+    /// them, where it could; the counters say which lines).
     pub stamped: String,
+    /// What there is to say about that: why not at the source, or whom that cannot serve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stamp_note: Option<String>,
     /// What the target's stderr is: `pipe` or `pty`.
     pub stdio: String,
     /// The limits that were set.
@@ -225,7 +229,15 @@ pub struct Counters {
     pub trace_lines: u64,
     /// Lines with the serial trace's mark that cannot be read.
     pub broken: u64,
-    /// Times the reader waited because the ring was full.
+    /// Lines that were stamped by the process that printed them; the others were stamped at read.
+    pub source_lines: u64,
+    /// Processes that stamped what they printed.
+    pub source_processes: u64,
+    /// Prints that found no room in the ring for long and were written to the descriptor, and stamped at read.
+    pub source_bypassed: u64,
+    /// Lines that we ended where their writer had not, since others' lines came between.
+    pub cut_lines: u64,
+    /// Times the reader, or a process that printed, waited because the ring was full.
     pub stalls: u64,
     /// How long it waited in all, ns.
     pub stall_ns: u64,

@@ -2,24 +2,29 @@
 //!
 //! Room in the ring is given back only when what was in it is on disk, and together with that the log's length and the
 //! sums so far are saved in the ring. So a successor in another process cuts the log to that length, goes on at that
-//! position, and no line is missing or there twice.
+//! position, and no line is missing or there twice. With several writers the lines that have begun and not ended are in
+//! neither: they are put on a shelf that both processes see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
 use std::time::Duration;
 
 use crate::core::book::Book;
 use crate::core::duration::MS;
-use crate::core::lines::{Assembler, Line, Splitter};
+use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
 use crate::core::run::Run;
+use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
+use crate::live::intake::Intake;
 use crate::live::log::{self, LogFile};
-use crate::live::ring::{Next, Record, Ring, SAVED_WORDS};
+use crate::live::proc::Proc;
+use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
 use crate::live::sampler::Nudge;
+use crate::live::shelf::Shelf;
+use crate::live::source::Source;
 use crate::sys::clock::monotonic_ns;
 
 /// A pipe takes this much whole or not at all.
@@ -28,6 +33,21 @@ const PIPE_BUF: usize = 4096;
 const LOG_STATE: usize = 3 + NUMBERS;
 /// … and what was handed to a log that cannot be cut.
 const HANDED: usize = LOG_STATE + log::STATE;
+/// How far the target's ring was taken.
+const PRINTED: usize = HANDED + 1;
+/// Lines that were stamped at the source, and lines that we ended.
+const SOURCE_LINES: usize = HANDED + 2;
+const CUT_LINES: usize = HANDED + 3;
+/// Where the open lines are on the shelf, and whose line has the floor since when.
+const SHELVED: usize = HANDED + 4;
+const FLOOR: usize = HANDED + 5;
+const FLOOR_NS: usize = HANDED + 6;
+/// With several writers a line up to this length is held until it ends.
+const HOLD: usize = 64 << 10;
+/// Everything that is read is one writer's; a print is of its process and thread.
+const READER: Writer = 0;
+/// After so many records in a row, what is due by time is done.
+const IN_A_ROW: u32 = 4096;
 /// The log is written when this much has gathered …
 const BATCH: usize = 256 << 10;
 /// … or when the oldest of it is this old: with the pauses below it is on disk well within 100 ms.
@@ -43,10 +63,11 @@ const LONG: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Consumer {
     ring: Arc<Ring>,
-    cursor: u64,
-    /// The echo before this position was given already.
-    echoed: u64,
-    splitter: Splitter,
+    intake: Intake,
+    shelf: Option<Arc<Shelf>>,
+    shelved: u64,
+    strands: Strands,
+    source_lines: u64,
     assembler: Assembler,
     writer: trace::Writer,
     log: Option<LogFile>,
@@ -60,16 +81,14 @@ pub struct Consumer {
     echo_text: Vec<u8>,
     last_ns: u64,
     bytes: Vec<u8>,
-    /// Whether what is taken now is to be shown.
-    showing: bool,
     book: Book,
-    /// The phase as the last record left it, and who is told of a new one.
+    /// Where the run was when it was looked at last, and who is told of another phase.
     phase: Option<Phase>,
-    sampler: Option<Nudge>,
+    nudge: Option<Nudge>,
 }
 
 /// The sums as they were saved last.
-pub fn saved_book(ring: &Ring) -> Book {
+fn saved_book(ring: &Ring) -> Book {
     let mut numbers = [0; NUMBERS];
     numbers.copy_from_slice(&ring.saved()[3..3 + NUMBERS]);
     Book::from_tally(Tally::from_numbers(numbers))
@@ -98,24 +117,57 @@ pub struct Left {
     pub book: Book,
     /// The log.
     pub log: Option<LogFile>,
+    /// Where the lines were stamped.
+    pub stamps: Stamps,
+}
+
+/// Where lines were stamped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// Lines that were stamped by the process that printed them.
+    pub source_lines: u64,
+    /// Lines that we ended where their writer had not: others' lines came between.
+    pub cut_lines: u64,
+    /// The target wrote over the memory that it prints into.
+    pub damaged: bool,
+}
+
+/// What was saved last, of a consumer that is not waited for any more.
+pub fn saved(ring: &Ring) -> Left {
+    let words = ring.saved();
+    let (source_lines, cut_lines) = (words[SOURCE_LINES], words[CUT_LINES]);
+    Left { book: saved_book(ring), log: None, stamps: Stamps { source_lines, cut_lines, damaged: false } }
 }
 
 impl Consumer {
     /// A consumer that goes on where the ring says the last one saved, or at the beginning.
-    pub fn new(ring: Arc<Ring>, log: Option<LogFile>, echo: Echo, mode: Mode) -> Self {
+    pub fn new(
+        ring: Arc<Ring>,
+        source: Option<&Source>,
+        log: Option<LogFile>,
+        echo: Echo,
+        mode: Mode,
+    ) -> Self {
         let saved = ring.saved();
         let mut state = [0; log::STATE];
         state.copy_from_slice(&saved[LOG_STATE..LOG_STATE + log::STATE]);
         let log = log.map(|log| log.with_state(state));
         let handed = ring.handed();
         let book = saved_book(&ring);
+        // The stamp of a line that has begun is on disk already.
         let in_line = log.as_ref().is_some_and(LogFile::in_line);
+        let floor = in_line.then_some((saved[FLOOR], saved[FLOOR_NS]));
+        let mut strands = Strands::new(if source.is_some() { HOLD } else { 0 });
+        let held = source.map(|source| source.shelf.get(saved[SHELVED])).unwrap_or_default();
+        strands.resume(floor, &held, saved[CUT_LINES]);
+        let prints = source.map(|source| (Arc::clone(&source.ring), saved[PRINTED]));
         Consumer {
+            intake: Intake::new((Arc::clone(&ring), saved[0]), prints),
             ring,
-            cursor: saved[0],
-            echoed: saved[2],
-            // The stamp of a line that has begun is on disk already.
-            splitter: Splitter::resumed(in_line.then_some(0)),
+            shelf: source.map(|source| Arc::clone(&source.shelf)),
+            shelved: saved[SHELVED],
+            strands,
+            source_lines: saved[SOURCE_LINES],
             assembler: Assembler::default(),
             writer: trace::Writer::default(),
             log,
@@ -128,10 +180,9 @@ impl Consumer {
             echo_text: Vec::new(),
             last_ns: 0,
             bytes: Vec::new(),
-            showing: true,
+            phase: book.phase(),
+            nudge: None,
             book,
-            phase: None,
-            sampler: None,
         }
     }
 
@@ -141,70 +192,77 @@ impl Consumer {
         self
     }
 
-    /// A new phase of the run is worth a sample of its memory.
-    pub fn telling(mut self, sampler: Nudge) -> Self {
-        self.sampler = Some(sampler);
+    /// Has a sample of the memory taken at the first line of each new phase.
+    pub fn nudging(mut self, nudge: Nudge) -> Self {
+        self.nudge = Some(nudge);
         self
     }
 
     /// Takes one record, if a whole one is there.
-    pub fn step(&mut self) -> Next {
+    pub fn step(&mut self) -> bool {
         self.bytes.clear();
-        let next = self.ring.next(self.cursor, &mut self.bytes);
-        if let Next::Record(record) = next {
+        let next = self.intake.next(&mut self.bytes);
+        if let Some(record) = next {
             self.take(&record);
         }
-        next
+        next.is_some()
     }
 
-    /// Goes on behind an open record whose producer is dead, taking what it had read.
-    pub fn recover(&mut self, now: u64) {
-        self.bytes.clear();
-        let record = self.ring.recover(self.cursor, now, &mut self.bytes);
-        self.take(&record);
+    /// Takes everything, whole or not: what an open record's producer had read, if that is known, and what stands behind
+    /// it. Nobody is waited for.
+    pub fn drain(&mut self) {
+        loop {
+            while self.step() {}
+            self.bytes.clear();
+            match self.intake.recover(monotonic_ns(), &mut self.bytes) {
+                Some(record) => self.take(&record),
+                None => return,
+            }
+        }
     }
 
     /// Bytes that never were in the ring, read by the caller.
     pub fn take_bytes(&mut self, ns: u64, bytes: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
-        let next = self.cursor;
-        self.take(&Record { ns, pid: 0, thread: 0, source: 1, next });
+        self.take(&Record { ns, pid: 0, thread: 0, source: Way::Read as u8, next: 0 });
     }
 
     fn take(&mut self, record: &Record) {
-        self.cursor = record.next;
         if self.bytes.is_empty() {
             return;
         }
-        self.last_ns = record.ns;
+        self.last_ns = self.last_ns.max(record.ns);
         if self.text.is_empty() {
             self.oldest_ns = monotonic_ns();
         }
-        let logged = self.log.is_some();
-        self.showing = record.next > self.echoed || record.next == 0;
         let bytes = std::mem::take(&mut self.bytes);
-        let mut splitter = std::mem::take(&mut self.splitter);
-        splitter.feed(record.ns, &bytes, |fragment| {
-            if logged {
-                self.writer.fragment(&mut self.text, &fragment);
-            }
-            let Consumer { assembler, book, filter, echo_text, showing, .. } = self;
-            assembler.feed(&fragment, |line| show(&line, book, filter, *showing, echo_text));
-        });
-        if self.showing {
-            self.filter.bytes(&bytes, &mut self.echo_text);
-        }
-        (self.bytes, self.splitter) = (bytes, splitter);
-        let phase = self.book.phase();
-        if std::mem::replace(&mut self.phase, phase) != phase
-            && let Some(sampler) = &self.sampler
+        let mut strands = std::mem::take(&mut self.strands);
+        strands.feed(writer(record), record.ns, &bytes, |out| self.put(&out));
+        self.filter.bytes(&bytes, &mut self.echo_text);
+        (self.bytes, self.strands) = (bytes, strands);
+        let before = std::mem::replace(&mut self.phase, self.book.phase());
+        if self.phase != before
+            && let Some(nudge) = &self.nudge
         {
-            sampler.now();
+            nudge.now();
         }
-        if self.text.len() >= BATCH || self.ring.used() > self.ring.capacity() / 4 {
+        if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }
+    }
+
+    /// A fragment, in the log's order.
+    fn put(&mut self, out: &Out<'_>) {
+        if out.fragment.starts {
+            self.source_lines += u64::from(out.writer != READER);
+            self.filter.resume_line(out.shown);
+        }
+        if self.log.is_some() {
+            self.writer.fragment(&mut self.text, &out.fragment);
+        }
+        let Consumer { assembler, book, filter, echo_text, .. } = self;
+        assembler.feed(&out.fragment, |line| show(&line, book, filter, echo_text));
     }
 
     /// Writes what gathered, then saves how far it is and gives the ring's room back.
@@ -228,16 +286,21 @@ impl Consumer {
             self.echo.say(&trouble);
         }
         let mut saved = [0; SAVED_WORDS];
-        saved[0] = self.cursor;
+        (saved[0], saved[PRINTED]) = self.intake.cursors();
         saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
-        saved[2] = self.cursor;
         saved[3..3 + NUMBERS].copy_from_slice(&self.book.tally.numbers());
         if let Some(log) = &self.log {
             saved[LOG_STATE..LOG_STATE + log::STATE].copy_from_slice(&log.state());
         }
         saved[HANDED] = self.handed;
+        (saved[SOURCE_LINES], saved[CUT_LINES]) = (self.source_lines, self.strands.cut);
+        (saved[FLOOR], saved[FLOOR_NS]) = self.strands.floor().unwrap_or_default();
+        if let Some(shelf) = &self.shelf {
+            self.shelved = shelf.put(self.shelved, &self.strands.save());
+            saved[SHELVED] = self.shelved;
+        }
         self.ring.save(&saved);
-        self.ring.release(self.cursor);
+        self.intake.release();
     }
 
     fn show(&mut self) {
@@ -247,12 +310,18 @@ impl Consumer {
 
     /// Between records: what is due by time.
     fn idle(&mut self, now: u64) {
+        let in_trace_line = self.book.in_trace_line();
         if now.saturating_sub(self.last_ns) >= PAUSE_NS {
-            let in_trace_line = self.book.in_trace_line();
             self.filter.pause(self.assembler.pending(), in_trace_line, &mut self.echo_text);
         }
+        for strand in self.strands.held().iter_mut().filter(|s| now.saturating_sub(s.last_ns) >= PAUSE_NS) {
+            // Of a line by itself, only one that was read may have the rest of another in it.
+            let in_trace_line = in_trace_line && strand.writer == READER;
+            self.filter.pause_in(&strand.text, &mut strand.shown, in_trace_line, &mut self.echo_text);
+        }
         self.show();
-        let unsaved = !self.text.is_empty() || self.ring.tail() != self.cursor;
+        self.intake.pass_over_the_dead(now, &Proc::default());
+        let unsaved = !self.text.is_empty() || self.intake.holds_room();
         if unsaved && now.saturating_sub(self.oldest_ns) >= FLUSH_NS {
             self.flush();
         }
@@ -264,96 +333,63 @@ impl Consumer {
         loop {
             // Read before the ring is looked at: what was committed before the word was given is still taken.
             let last_round = stop.load(Ordering::Acquire);
-            let mut took = false;
-            let mut next = self.step();
-            while let Next::Record(_) = next {
-                took = true;
-                next = self.step();
-            }
             if last_round {
                 // The reader waits for a pipe that somebody still holds, or was kept from its commit: what it has read
                 // is in the ring in any case.
-                if next == Next::Open {
-                    self.recover(monotonic_ns());
-                }
+                self.intake.close();
+                self.drain();
                 return self.finish();
             }
+            let mut took = 0;
+            while took < IN_A_ROW && self.step() {
+                took += 1;
+            }
             self.idle(monotonic_ns());
-            pause = if took { SHORT } else { (pause * 2).min(LONG) };
-            std::thread::park_timeout(pause);
+            pause = if took > 0 { SHORT } else { (pause * 2).min(LONG) };
+            if took < IN_A_ROW {
+                std::thread::park_timeout(pause);
+            }
         }
     }
 
     /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
     pub fn finish(mut self) -> Left {
-        let Consumer { assembler, book, filter, echo_text, showing, .. } = &mut self;
-        assembler.finish(|line| show(&line, book, filter, *showing, echo_text));
+        let mut strands = std::mem::take(&mut self.strands);
+        strands.finish(|out| self.put(&out));
+        let Consumer { assembler, book, filter, echo_text, .. } = &mut self;
+        assembler.finish(|line| show(&line, book, filter, echo_text));
         book.finish();
-        if self.splitter.in_line() && self.log.is_some() {
+        self.strands = strands;
+        if self.strands.floor().is_some() && self.log.is_some() {
             self.text.push(b'\n');
             trace::note(&mut self.text, trace::NO_NEWLINE, &serde_json::Value::Bool(true));
         }
         self.flush();
-        Left { book: self.book, log: self.log }
+        let (source_lines, cut_lines) = (self.source_lines, self.strands.cut);
+        let stamps = Stamps { source_lines, cut_lines, damaged: self.intake.damaged() };
+        Left { book: self.book, log: self.log, stamps }
     }
 }
 
+fn writer(record: &Record) -> Writer {
+    if record.source != Way::Print as u8 {
+        return READER;
+    }
+    let [pid, thread] = [record.pid, record.thread].map(|id| u64::from(id.cast_unsigned()));
+    // Memory that a target can write to may hold any pid; the reader's number is the reader's.
+    (thread << 32 | pid).max(1)
+}
+
 /// Takes a line into the book, and what of it is not of the trace to the echo.
-fn show(line: &Line<'_>, book: &mut Book, filter: &mut Filter, showing: bool, out: &mut Vec<u8>) {
+fn show(line: &Line<'_>, book: &mut Book, filter: &mut Filter, out: &mut Vec<u8>) {
     let begin = line.bytes.as_ptr() as usize;
     book.take(line, |text, ends| {
-        if showing {
-            // Foreign text is a part of the line, so its place in it is a difference of addresses.
-            filter.text((text.as_ptr() as usize).saturating_sub(begin), text, ends, out);
-        }
+        // Foreign text is a part of the line, so its place in it is a difference of addresses.
+        filter.text((text.as_ptr() as usize).saturating_sub(begin), text, ends, out);
     });
     filter.next_line();
 }
 
-/// A consumer on a thread of its own.
-#[derive(Debug)]
-pub struct Running {
-    thread: Thread,
-    stop: Arc<AtomicBool>,
-    left: std::sync::mpsc::Receiver<Left>,
-}
-
-impl Running {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// No thread is left.
-    pub fn start(consumer: Consumer) -> std::io::Result<Running> {
-        Running::work(|stop| consumer.run(stop))
-    }
-
-    /// Starts what a consumer is to do, in the end.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
-    pub fn work(work: impl FnOnce(&AtomicBool) -> Left + Send + 'static) -> std::io::Result<Running> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (give, left) = std::sync::mpsc::channel();
-        let asked = Arc::clone(&stop);
-        let handle = std::thread::Builder::new().name("consumer".into()).spawn(move || {
-            // A receiver that is gone has given up waiting.
-            let _ = give.send(work(&asked));
-        })?;
-        Ok(Running { thread: handle.thread().clone(), stop, left })
-    }
-
-    /// Asks for the end and waits for it, as long as it gets on; `None` when a disk (or a pipe that nobody reads) holds
-    /// it up for `patience`.
-    pub fn finish(self, ring: &Ring, patience: Duration) -> Option<Left> {
-        self.stop.store(true, Ordering::Release);
-        loop {
-            let before = (ring.tail(), ring.handed());
-            self.thread.unpark();
-            match self.left.recv_timeout(patience) {
-                Ok(left) => return Some(left),
-                Err(_) if (ring.tail(), ring.handed()) == before => return None,
-                Err(_) => {}
-            }
-        }
-    }
-}
+#[cfg(test)]
+#[path = "consumer_tests.rs"]
+mod tests;

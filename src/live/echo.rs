@@ -59,6 +59,11 @@ impl Filter {
         }
     }
 
+    /// A line of which so much was shown while it was held begins.
+    pub fn resume_line(&mut self, shown: usize) {
+        self.shown = shown;
+    }
+
     /// A line is over.
     pub fn next_line(&mut self) {
         self.shown = 0;
@@ -66,9 +71,16 @@ impl Filter {
 
     /// Nothing came for a while: an unfinished line that cannot be of the trace (a prompt, dots) passes as it is.
     pub fn pause(&mut self, pending: &[u8], in_trace_line: bool, out: &mut Vec<u8>) {
+        let mut shown = self.shown;
+        self.pause_in(pending, &mut shown, in_trace_line, out);
+        self.shown = shown;
+    }
+
+    /// As [`Self::pause`], of a line that is held until it ends.
+    pub fn pause_in(&self, pending: &[u8], shown: &mut usize, in_trace_line: bool, out: &mut Vec<u8>) {
         if self.mode == Mode::Rest && !in_trace_line && !may_be_trace(pending) {
-            out.extend_from_slice(&pending[self.shown.min(pending.len())..]);
-            self.shown = pending.len();
+            out.extend_from_slice(&pending[(*shown).min(pending.len())..]);
+            *shown = pending.len();
         }
     }
 }

@@ -79,6 +79,9 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
         },
     };
     let wires = Wires::open(plan.pty, shared.terminal.as_ref()).context("the target's stderr")?;
+    if let Some(source) = &plan.source {
+        source.bind(&wires.theirs).context("the target's stderr")?;
+    }
     let (channel, theirs) = Channel::pair().context("a socket pair")?;
     match process::fork().context("fork of the supervisor")? {
         Forked::Child => {
@@ -89,6 +92,9 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
             drop((theirs, wires.theirs));
             let supervisor = PidFd::open(pid).context("the supervisor's pidfd")?;
             supervise::let_go_of_the_targets(plan)?;
+            if let Some(source) = plan.source.as_ref().filter(|_| plan.leave) {
+                source.leave();
+            }
             Front { plan, shared: &shared, channel, inbox, supervisor, pid, target: None }
                 .run(&wires.ours, keeper)
         }

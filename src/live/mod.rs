@@ -3,6 +3,7 @@
 //! ```text
 //! front ── forks ─▶ supervisor ── forks ─▶ target
 //!   │  channel  ◀─────▶ │  reader ─▶ ring ─▶ consumer ─▶ log, echo, book
+//!   │                   │    target's prints ─▶ ring ─┘
 //!   └ takeover when the supervisor dies      └ goes on when the front dies
 //! ```
 #![forbid(unsafe_code)]
@@ -12,6 +13,7 @@ pub mod consumer;
 pub mod echo;
 pub mod ending;
 pub mod front;
+pub mod intake;
 pub mod log;
 pub mod outcome;
 pub mod plan;
@@ -20,10 +22,13 @@ pub mod read_port;
 pub mod reader;
 pub mod ring;
 pub mod sampler;
+pub mod shelf;
 pub mod signalling;
+pub mod source;
 pub mod supervise;
 pub mod supervisor;
 pub mod takeover;
 pub mod target;
 pub mod tree;
 pub mod wires;
+pub mod working;

@@ -1,14 +1,15 @@
 //! How a run ended: the verdict, the record's last fields, the log's last lines.
 
-use crate::core::book::Book;
 use crate::core::run::{End, Exit, Run};
 use crate::core::signals;
 use crate::core::trace;
+use crate::live::consumer::Left;
 use crate::live::echo::Echo;
 use crate::live::ending::Reason;
 use crate::live::log::LogFile;
 use crate::live::plan::{Finished, Verdict, status};
 use crate::live::ring::Ring;
+use crate::live::source::Source;
 use crate::live::supervisor::Supervisor;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::process::Change;
@@ -58,16 +59,32 @@ fn verdict_of(change: Change) -> Verdict {
 pub const DISK_STUCK: &str =
     "; the log's disk (or reader) did not take the rest in time, and lines are counted as far as it did";
 
+/// What a reader should know when the ring in the target's memory was given up.
+const DAMAGED: &str =
+    "the target wrote over the memory that it prints into: lines that were in it are lost, the rest was read";
+
 /// Puts the counters of ring, log and book into the record.
-pub fn count(end: &mut End, book: &Book, log: Option<&LogFile>, ring: &Ring) {
-    let stalls = ring.stalls();
+pub fn count(end: &mut End, left: &Left, ring: &Ring, source: Option<&Source>) {
     let counters = &mut end.counters;
-    (counters.stalls, counters.stall_ns, counters.longest_stall_ns) =
-        (stalls.count, stalls.total_ns, stalls.longest_ns);
-    let tally = &book.tally;
+    // A ring that was written over counts nothing.
+    let prints = source.map(|source| &*source.ring).filter(|_| !left.stamps.damaged);
+    for stalls in [Some(ring), prints].into_iter().flatten().map(Ring::stalls) {
+        counters.stalls += stalls.count;
+        counters.stall_ns += stalls.total_ns;
+        counters.longest_stall_ns = counters.longest_stall_ns.max(stalls.longest_ns);
+    }
+    let stamps = left.stamps;
+    (counters.source_lines, counters.cut_lines) = (stamps.source_lines, stamps.cut_lines);
+    if let Some(ring) = prints {
+        (counters.source_processes, counters.source_bypassed) = ring.printers();
+    }
+    if stamps.damaged {
+        end.notes.push(DAMAGED.to_owned());
+    }
+    let tally = &left.book.tally;
     (counters.lines, counters.bytes) = (tally.lines, tally.bytes);
     (counters.trace_lines, counters.broken) = (tally.trace_lines, tally.broken);
-    if let Some(log) = log {
+    if let Some(log) = &left.log {
         (counters.log_lost_lines, counters.log_lost_bytes) = (log.lost().lines, log.lost().bytes);
     }
 }

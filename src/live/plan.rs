@@ -10,6 +10,7 @@ use crate::core::memory::series::Series;
 use crate::core::run::Run;
 use crate::live::echo::Mode;
 use crate::live::sampler;
+use crate::live::source::Source;
 
 /// One run, decided.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct Plan {
     pub inherited: Vec<RawFd>,
     /// Our standard output is needed at the end (a report goes there), so it is kept open beside the target's.
     pub keep_stdout: bool,
+    /// Lines are stamped at the source, where a process can.
+    pub source: Option<Source>,
     /// The kept trace, with its header written.
     pub log: Option<Log>,
     /// How the tree's memory is looked at.

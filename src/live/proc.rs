@@ -29,6 +29,13 @@ impl Proc {
         procstat::parse(&std::fs::read(self.root.join(pid.to_string()).join("stat")).ok()?)
     }
 
+    /// Whether a thread has not ended.
+    pub fn lives(&self, pid: i32, thread: i32) -> bool {
+        let stat = self.root.join(format!("{pid}/task/{thread}/stat"));
+        let stat = std::fs::read(stat).ok().and_then(|text| procstat::parse(&text));
+        stat.is_some_and(|stat| stat.state != 'Z' && stat.state != 'X')
+    }
+
     /// All processes, in the order of their pids. One that vanishes meanwhile is left out.
     fn all(&self) -> Vec<Stat> {
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();

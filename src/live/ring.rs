@@ -4,15 +4,7 @@
 //! taken in the order of their reservation. It lives in shared memory, so that another process can go on where a
 //! killed one stopped, and nothing that was committed is lost with a process.
 //!
-//! Positions are byte counts since the start and never come again. A record begins at a multiple of 16:
-//!
-//! ```text
-//! word 0   mark: its own position, reserved or committed. Anything else is old or none: nothing need be cleared.
-//! word 1   length of the bytes (32 bits) | span in 16-byte steps (24) | source (8)
-//! word 2   CLOCK_MONOTONIC, ns
-//! word 3   pid (32) | thread id (32)
-//! …        the bytes, around the end of the memory when need be
-//! ```
+//! Positions are byte counts since the start and never come again; how a record looks is in [`crate::core::ring_layout`].
 //!
 //! Invariants: `tail ≤ cursor ≤ head`, `head − tail ≤ capacity`, all multiples of 16. Between `tail` and `head` every
 //! byte belongs to a reservation; beyond `head` nothing is anybody's but the reader's blank run (see [`crate::live::read_port`]).
@@ -21,35 +13,27 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::core::ring_layout::{
+    BYPASSED, CLOSED, COMMITTED, CONTROL, DEVICE, HEAD, INODE, KEY, LONGEST_STALL, MAGIC, OPEN, PRINT,
+    PROCESSES, RESERVED, STALL_NS, STALLS, STEP, TAIL, span,
+};
 use crate::live::read_port::BLANK;
 use crate::sys::shm::{Shared, Window};
 
-/// Bytes of the control page before the data.
-const CONTROL: usize = 4096;
-/// Bytes of a record before its payload.
-pub const HEADER: u64 = 32;
-const STEP: u64 = 16;
+pub use crate::core::ring_layout::HEADER;
+
 /// The largest payload of one record.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The capacity of a run's ring.
 pub const DEFAULT_CAPACITY: usize = 16 << 20;
 
-// Words of the control page; those that different sides write stand 128 bytes apart.
-const KEY: usize = 0;
-const HEAD: usize = 16;
-const TAIL: usize = 32;
-const STALLS: usize = 48;
-const STALL_NS: usize = 49;
-const LONGEST_STALL: usize = 50;
+// Words of the control page that only the supervisor's side knows.
 const HANDED: usize = 51;
 const SAVED_SIDE: usize = 64;
-const SAVED: [usize; 2] = [80, 112];
+const SAVED: [usize; 2] = [80, 128];
 
 /// What a consumer must know to go on after another one: as many numbers as it likes, kept together.
-pub const SAVED_WORDS: usize = 30;
-
-const RESERVED: u64 = 1;
-const COMMITTED: u64 = 2;
+pub const SAVED_WORDS: usize = 40;
 
 /// Where a record's time comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +41,7 @@ pub enum Source {
     /// Our reader, when it had read the bytes.
     Read = 1,
     /// The process that printed them, when it did.
-    Print = 2,
+    Print = PRINT as isize,
 }
 
 /// Who writes a record.
@@ -276,7 +260,7 @@ impl Ring {
 
     fn record(&self, at: u64, measure: u64, ns: u64) -> Record {
         let who = self.header(at, 3).load(Ordering::Relaxed);
-        let span = ((measure >> 32 & 0xFF_FFFF) * STEP).max(HEADER);
+        let span = ((measure >> 32 & 0xFF_FFFF) * STEP).clamp(HEADER, self.capacity);
         Record {
             ns,
             pid: ((who & 0xFFFF_FFFF) as u32).cast_signed(),
@@ -286,16 +270,35 @@ impl Ring {
         }
     }
 
-    /// The producer of an open record, if it announced itself.
-    pub fn holder(&self, cursor: u64) -> Option<i32> {
+    /// The producer of an open record, pid and thread, if it announced itself.
+    pub fn holder(&self, cursor: u64) -> Option<(i32, i32)> {
         let announced = self.header(cursor, 0).load(Ordering::Acquire) == self.mark(cursor, RESERVED);
-        announced.then(|| self.record(cursor, 0, 0).pid)
+        announced.then(|| self.record(cursor, 0, 0)).map(|record| (record.pid, record.thread))
+    }
+
+    /// Whose memory this is, is another question than what stands in it: a target can write anywhere in the ring that it is
+    /// given. False when what stands there cannot be.
+    pub fn is_sane(&self, cursor: u64) -> bool {
+        let head = self.control(HEAD).load(Ordering::Acquire);
+        head.wrapping_sub(cursor) <= self.capacity && head.is_multiple_of(STEP)
+    }
+
+    /// The stamp of the record at `cursor`, if it is committed.
+    pub fn stamp(&self, cursor: u64) -> Option<u64> {
+        let committed = cursor != self.head()
+            && self.header(cursor, 0).load(Ordering::Acquire) == self.mark(cursor, COMMITTED);
+        committed.then(|| self.header(cursor, 2).load(Ordering::Relaxed))
+    }
+
+    /// Where the next record begins.
+    pub fn head(&self) -> u64 {
+        self.control(HEAD).load(Ordering::Acquire)
     }
 
     /// What a dead producer left at an open record: the bytes that had been read into it (`ns` becomes their stamp), and
     /// where the records go on. Only when its producer is known to be gone.
     pub fn recover(&self, cursor: u64, ns: u64, out: &mut Vec<u8>) -> Record {
-        let head = self.control(HEAD).load(Ordering::Acquire);
+        let head = self.head();
         let announced = self.header(cursor, 0).load(Ordering::Acquire) == self.mark(cursor, RESERVED);
         let measure = self.header(cursor, 1).load(Ordering::Relaxed);
         let mut next = cursor + STEP;
@@ -359,6 +362,24 @@ impl Ring {
         self.control(LONGEST_STALL).fetch_max(ns, Ordering::Relaxed);
     }
 
+    /// Opens the ring to processes whose descriptor 2 is this file.
+    pub fn open_to(&self, device: u64, inode: u64) {
+        self.control(DEVICE).store(device, Ordering::Relaxed);
+        self.control(INODE).store(inode, Ordering::Relaxed);
+        self.control(OPEN).store(MAGIC, Ordering::Release);
+    }
+
+    /// Nobody takes records any more: prints go elsewhere from now on.
+    pub fn close(&self) {
+        self.control(CLOSED).store(1, Ordering::Release);
+    }
+
+    /// How many processes printed into it, and how many of their prints found no room in time.
+    pub fn printers(&self) -> (u64, u64) {
+        let [processes, bypassed] = [PROCESSES, BYPASSED].map(|w| self.control(w).load(Ordering::Relaxed));
+        (processes, bypassed)
+    }
+
     /// How often and how long producers waited.
     pub fn stalls(&self) -> Stalls {
         let [count, total_ns, longest_ns] =
@@ -371,11 +392,6 @@ impl Slot {
     fn measure(&self, len: u64, span: u64) -> u64 {
         len | (span / STEP) << 32 | self.source << 56
     }
-}
-
-/// Bytes of a record with `len` bytes of payload.
-fn span(len: u64) -> u64 {
-    HEADER + len.next_multiple_of(STEP)
 }
 
 #[cfg(test)]

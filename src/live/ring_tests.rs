@@ -89,7 +89,7 @@ fn records_come_in_the_order_of_reservation() {
     let first = ring.reserve(3, WHO).unwrap();
     assert!(ring.push(WHO, 2, b"second"));
     assert_eq!(ring.next(0, &mut Vec::new()), Next::Open);
-    assert_eq!(ring.holder(0), Some(7));
+    assert_eq!(ring.holder(0), Some((7, 8)));
     ring.memory.copy_in(ring.window, HEADER, b"one");
     ring.commit(&first, 1, 3);
     let mut cursor = 0;
@@ -153,7 +153,7 @@ fn a_producer_that_died_between_reserve_and_commit_is_passed_over() {
     assert!(ring.push(WHO, 3, b"behind"));
     let mut cursor = 0;
     assert_eq!(take(&ring, &mut cursor).map(|r| r.0), Some(1));
-    assert_eq!((ring.next(cursor, &mut Vec::new()), ring.holder(cursor)), (Next::Open, Some(99)));
+    assert_eq!((ring.next(cursor, &mut Vec::new()), ring.holder(cursor)), (Next::Open, Some((99, 8))));
     let mut out = Vec::new();
     cursor = ring.recover(cursor, 0, &mut out).next;
     assert_eq!(out, b"", "what a printing process had not committed is nobody's line");

@@ -11,7 +11,7 @@ use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
 use crate::live::channel::{Channel, Message};
-use crate::live::consumer::{self, Consumer, Left, Running};
+use crate::live::consumer::{self, Consumer, Left};
 use crate::live::echo::Echo;
 use crate::live::front::Shared;
 use crate::live::log::LogFile;
@@ -19,12 +19,13 @@ use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
 use crate::live::reader::{self, Progress};
-use crate::live::sampler::{self, Nudge, Sampler};
+use crate::live::sampler::{self, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
 use crate::live::target::{self, Surroundings};
 use crate::live::tree::Tree;
 use crate::live::wires::Wires;
+use crate::live::working::Running;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd;
 use crate::sys::process::{self, PidFd};
@@ -52,6 +53,9 @@ pub fn supervise(
     taken.block().context("blocking signals")?;
     let inbox = Inbox::open(&taken).context("signalfd")?;
     let Some(target) = start_target(plan, shared, channel, &wires, keeper)? else {
+        if let Some(source) = &plan.source {
+            source.remove();
+        }
         return Ok(());
     };
     let mut run = plan.run.clone();
@@ -59,15 +63,12 @@ pub fn supervise(
     let Wires { ours, theirs, name } = wires;
     drop(theirs);
     let_go_of_the_targets(plan)?;
-    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
-    let flow = Flow::start(plan, shared, target.pid, Arc::new(ours), sampler.nudge())?;
-    // A target that ends at once has a sample, too.
-    sampler.nudge().first();
+    let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
     supervisor.watch(&name);
-    let samples = take_samples(sampler, &mut supervisor.end);
+    let samples = take_samples(flow.sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
     conclude(supervisor, &mut run, left, &samples, &flow.echo, keeper);
     Ok(())
@@ -140,6 +141,8 @@ pub struct Flow {
     pub progress: Arc<Progress>,
     /// Closed when the reader ends.
     pub reader_done: std::os::fd::OwnedFd,
+    /// What looks at the tree's memory.
+    pub sampler: Sampler,
 }
 
 impl Flow {
@@ -148,19 +151,19 @@ impl Flow {
         shared: &Shared,
         pid: i32,
         ours: Arc<std::os::fd::OwnedFd>,
-        sampler: Nudge,
     ) -> anyhow::Result<Flow> {
-        let log = open_log(plan, pid)?;
-        let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let consumer = Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo)
-            .reading(&plan.run)
-            .telling(sampler);
-        let consumer = Running::start(consumer).context("the consumer's thread")?;
+        // The reader first: the target writes already, and a line's time is when it is read.
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
         let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
         reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
-        Ok(Flow { ours, echo, consumer, progress, reader_done })
+        let sampler = Sampler::start(&plan.sampling, pid, open_table(plan)?).context("the sampler")?;
+        let log = open_log(plan, pid)?;
+        let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+        let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
+        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
+        let consumer = Running::start(consumer.nudging(sampler.nudge())).context("the consumer's thread")?;
+        Ok(Flow { ours, echo, consumer, progress, reader_done, sampler })
     }
 }
 
@@ -183,7 +186,6 @@ impl<'a> Supervisor<'a> {
         inbox: Inbox,
         target: Target,
         flow: &Flow,
-        sampler: &Sampler,
     ) -> anyhow::Result<Self> {
         let now = monotonic_ns();
         Ok(Supervisor {
@@ -205,7 +207,7 @@ impl<'a> Supervisor<'a> {
             end: End::default(),
             progress: Arc::clone(&flow.progress),
             reader_done: flow.reader_done.try_clone().context("a descriptor")?,
-            sampler: sampler.nudge(),
+            sampler: flow.sampler.nudge(),
             ours: Arc::clone(&flow.ours),
         })
     }
@@ -223,10 +225,10 @@ fn conclude(
     let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
-    let left =
-        left.unwrap_or_else(|| Left { book: consumer::saved_book(&supervisor.shared.ring), log: None });
-    let Left { book, mut log } = left;
-    outcome::count(&mut supervisor.end, &book, log.as_ref(), &supervisor.shared.ring);
+    let left = left.unwrap_or_else(|| consumer::saved(&supervisor.shared.ring));
+    let source = supervisor.plan.source.as_ref();
+    outcome::count(&mut supervisor.end, &left, &supervisor.shared.ring, source);
+    let Left { book, mut log, .. } = left;
     echo.drain(ECHO_PATIENCE);
     supervisor.end.counters.echo_lost_bytes = echo.lost();
     let mut reports = 0;
@@ -248,6 +250,10 @@ fn conclude(
         reports += 1;
     }
     echo.drain(ECHO_PATIENCE);
+    // Our first process may be gone, or may not know whether somebody still needs it.
+    if let Some(source) = source.filter(|_| !supervisor.end.left_alone) {
+        source.remove();
+    }
     supervisor.wake_front();
     supervisor.channel.send(Message::Done(verdict));
 }

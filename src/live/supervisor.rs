@@ -235,9 +235,14 @@ impl Supervisor<'_> {
     /// Reads on while the target's stderr says something.
     fn drain(&mut self) {
         let since = monotonic_ns();
+        let (mut printed, mut printed_at) = (self.printed(), since);
         while !self.progress.ended.load(Ordering::Acquire) {
             let now = monotonic_ns();
-            let silent_since = self.progress.active_ns.load(Ordering::Acquire).max(since);
+            let prints = self.printed();
+            if prints != printed {
+                (printed, printed_at) = (prints, now);
+            }
+            let silent_since = self.progress.active_ns.load(Ordering::Acquire).max(printed_at);
             let mut until = (silent_since + SILENCE).min(since + LONGEST_DRAIN);
             if now >= until {
                 if now >= since + LONGEST_DRAIN || !self.has_more() {
@@ -247,6 +252,11 @@ impl Supervisor<'_> {
             }
             self.turn(Some(until));
         }
+    }
+
+    /// How much the tree has printed into its ring.
+    fn printed(&self) -> u64 {
+        self.plan.source.as_ref().map_or(0, |source| source.ring.head())
     }
 
     /// What nobody has read yet is no silence: a busy machine can keep the reader from it for long.

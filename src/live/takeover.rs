@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::core::run::{End, Exit};
-use crate::live::consumer::{self, Consumer, Left, Running};
+use crate::live::consumer::{self, Consumer, Left};
 use crate::live::echo::Echo;
 use crate::live::ending::{LONGEST_DRAIN, PATIENCE, SILENCE};
 use crate::live::front::{Outcome, Shared};
@@ -15,9 +15,9 @@ use crate::live::log::LogFile;
 use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict, status};
 use crate::live::proc::{Proc, seen};
-use crate::live::ring::Next;
 use crate::live::supervise::{DISK_PATIENCE, ECHO_PATIENCE};
 use crate::live::tree::Tree;
+use crate::live::working::Running;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
 use crate::sys::process::{self, Children};
@@ -48,19 +48,22 @@ pub fn finish(
     });
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
     let rest = ours.try_clone().context("a descriptor")?;
-    let mut consumer =
-        Consumer::new(Arc::clone(&shared.ring), log, echo.share(), plan.echo).reading(&plan.run);
+    let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
+    let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
     // On a thread, as in the supervisor: a disk, or a pipe that nobody reads, must not keep us from our end.
     let draining = Running::work(move |_| {
-        drain_ring(&mut consumer);
+        consumer.drain();
         drain_pipe(&mut consumer, &rest);
         consumer.finish()
     });
     let left = draining.context("a thread for the rest of the log")?.finish(&shared.ring, DISK_PATIENCE);
     let stuck = left.is_none();
-    let left = left.unwrap_or_else(|| Left { book: consumer::saved_book(&shared.ring), log: None });
-    let Left { book, mut log } = left;
-    outcome::count(&mut end, &book, log.as_ref(), &shared.ring);
+    let left = left.unwrap_or_else(|| consumer::saved(&shared.ring));
+    outcome::count(&mut end, &left, &shared.ring, source);
+    let Left { book, mut log, .. } = left;
+    if let Some(source) = source {
+        source.remove();
+    }
     // A log that can be read again tells more than the sums in the ring, unless lines are missing in it.
     let whole = log.as_ref().is_some_and(|log| log.is_regular() && log.lost().bytes == 0);
     let mut run = plan.run.clone();
@@ -102,16 +105,6 @@ fn end_tree(end: &mut End, others: Vec<i32>) {
         tree.kill();
         // Without SIGCHLD in an inbox a short look again is the simplest wait that cannot miss anything.
         let _ = fd::wait::<0>([], Some(LOOK_AGAIN_SOON));
-    }
-}
-
-fn drain_ring(consumer: &mut Consumer) {
-    loop {
-        match consumer.step() {
-            Next::Record(_) => {}
-            Next::Open => consumer.recover(monotonic_ns()),
-            Next::End => return,
-        }
     }
 }
 

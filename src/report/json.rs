@@ -39,6 +39,7 @@ pub fn report(subject: &Subject<'_>) -> Value {
         "memory": memory_json::memory(subject),
         "split": subject.split().as_ref().map(split_json::split),
         "coverage": coverage(subject),
+        "stamps": stamps(subject),
         "stalls": stalls(subject),
         "events": end.map(|e| json!({
             "signals": e.signals,
@@ -84,6 +85,17 @@ fn coverage(subject: &Subject<'_>) -> Value {
         all.extend(more);
     }
     all
+}
+
+fn stamps(subject: &Subject<'_>) -> Value {
+    let counters = subject.run.end.as_ref().map(|e| &e.counters);
+    json!({
+        "source_lines": counters.map(|c| c.source_lines),
+        "read_lines": counters.map(|c| c.lines.saturating_sub(c.source_lines)),
+        "processes": counters.map(|c| c.source_processes),
+        "bypassed": counters.map(|c| c.source_bypassed),
+        "cut_lines": counters.map(|c| c.cut_lines),
+    })
 }
 
 fn stalls(subject: &Subject<'_>) -> Value {

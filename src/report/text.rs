@@ -92,11 +92,55 @@ fn header(page: &mut Page, subject: &Subject<'_>) {
             run.clock.name, run.clock.resolution_ns, run.clock.start_utc
         ),
     );
-    let stamped = if run.stamped == "read" { "at read, when hrx-wrap got the bytes" } else { &run.stamped };
-    page.fact("stamps", &format!("{stamped}; the target's stderr is a {}", run.stdio));
+    stamps(page, run);
     let build = subject.book.and_then(|book| book.tally.build.as_deref());
     page.fact("build", build.unwrap_or("unknown: the target printed no build line on stderr"));
     binary(page, run);
+}
+
+/// Where lines got their time, and what that took.
+fn stamps(page: &mut Page, run: &Run) {
+    let counters = run.end.as_ref().map(|end| &end.counters);
+    let stamped = match (run.stamped.as_str(), counters) {
+        ("read", _) => "at read, when hrx-wrap got the bytes".to_owned(),
+        ("source", Some(c)) => {
+            let source = count(c.source_lines, "line");
+            let read = count(c.lines.saturating_sub(c.source_lines), "line");
+            let by = match c.source_processes {
+                1 => "1 process".to_owned(),
+                n => format!("{n} processes"),
+            };
+            format!("{source} at the source, when printed by {by}; {read} at read")
+        }
+        ("source", None) => "at the source where a process can, else at read".to_owned(),
+        (other, _) => other.to_owned(),
+    };
+    page.fact("stamps", &format!("{stamped}; the target's stderr is a {}", run.stdio));
+    if run.stamped == "source" {
+        page.fact("", "the object in LD_PRELOAD does it; --stamp read preloads nothing");
+    }
+    if let Some(note) = &run.stamp_note {
+        page.fact(
+            "",
+            &if run.stamped == "source" { note.clone() } else { format!("not at the source: {note}") },
+        );
+    }
+    let Some(c) = counters else { return };
+    if c.source_bypassed > 0 {
+        page.fact(
+            "",
+            &format!(
+                "{} found no room for long and went to the descriptor",
+                count(c.source_bypassed, "print")
+            ),
+        );
+    }
+    if c.cut_lines > 0 {
+        page.fact(
+            "",
+            &format!("{} ended by hrx-wrap: another's line came before its end", count(c.cut_lines, "line")),
+        );
+    }
 }
 
 /// What the target got that the caller did not give.

@@ -7,11 +7,13 @@ unsafe extern "C" {
     static stderr: *mut libc::FILE;
 }
 
-/// One print to C's `stderr`: unbuffered there, so one `write(2)`, as `fprintf(stderr, …)` makes it.
-pub fn print(bytes: &[u8]) {
+/// One print to C's `stderr`: unbuffered there, so one `write(2)`, as `fprintf(stderr, …)` makes it. False when the stream
+/// did not take all of it, which C programs ignore.
+pub fn print(bytes: &[u8]) -> bool {
     // SAFETY: `stderr` is the C library's own stream, open for the life of the process; the pointer and the length
-    // are those of a slice. A short count is a failed stream, which C programs ignore here as well.
-    unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), stderr) };
+    // are those of a slice.
+    let taken = unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), stderr) };
+    taken == bytes.len()
 }
 
 /// `fflush(stderr)`, which the backend calls after each of its lines.

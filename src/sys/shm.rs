@@ -30,9 +30,13 @@ pub struct Window {
     pub len: usize,
 }
 
-/// Gives the file its size. A limit on the size of files (`ulimit -f`) counts for it too, although it is on no disk: the
-/// soft one is lifted for the moment, and a hard one is said, since going over it would end this process by SIGXFSZ.
-fn set_size(file: &OwnedFd, bytes: usize) -> io::Result<()> {
+/// Does work that makes a file of `bytes`. A limit on the size of files (`ulimit -f`) counts for files of ours too that are
+/// on no disk, or gone with the run: the soft one is lifted for the moment, and a hard one is said, since going over it
+/// would end this process by SIGXFSZ.
+///
+/// # Errors
+/// The hard limit, or the work's own.
+pub fn with_size_limit_lifted<T>(bytes: usize, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes one rlimit.
     check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) })?;
@@ -42,14 +46,12 @@ fn set_size(file: &OwnedFd, bytes: usize) -> io::Result<()> {
         return Err(io::Error::other(text));
     }
     let lifted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-    // SAFETY: both calls read one rlimit, the one between takes an open descriptor and a length.
-    let result = unsafe {
-        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const lifted);
-        let result = check(libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t));
-        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-        result
-    };
-    result.map(drop)
+    // SAFETY: reads one rlimit. Up to the hard limit is always allowed.
+    unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const lifted) };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
+    result
 }
 
 impl Shared {
@@ -63,7 +65,10 @@ impl Shared {
         // SAFETY: the descriptor is new and nobody else's.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let words = bytes.div_ceil(8);
-        set_size(&file, words * 8)?;
+        with_size_limit_lifted(words * 8, || {
+            // SAFETY: takes an open descriptor and a length.
+            check(unsafe { libc::ftruncate(file.as_raw_fd(), (words * 8) as libc::off_t) })
+        })?;
         Self::map(file, words)
     }
 
@@ -154,6 +159,23 @@ impl Shared {
         // SAFETY: both ranges lie in the mapping, and the caller reserved them.
         counted(|| unsafe { libc::readv(fd.as_raw_fd(), parts.as_ptr(), 2) })
     }
+}
+
+/// Whether code in a file can be mapped to be executed: not on a file system that is mounted `noexec`.
+///
+/// # Errors
+/// The kernel's reason.
+pub fn can_be_executed(file: BorrowedFd<'_>) -> io::Result<()> {
+    let protection = libc::PROT_READ | libc::PROT_EXEC;
+    // SAFETY: a fresh private mapping at an address of the kernel's choice, which nobody reads and which goes at once.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), 1, protection, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        libc::munmap(at, 1);
+    }
+    Ok(())
 }
 
 impl Drop for Shared {

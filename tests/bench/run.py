@@ -30,7 +30,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PYTHON_READER = [sys.executable, str(HERE / "stamp_reader.py")]
-PARTS = ["startup", "dispatch", "lines", "latency", "memory"]
+PARTS = ["startup", "dispatch", "lines", "threads", "latency", "memory"]
 MARKS = ("<!-- bench: begin -->", "<!-- bench: end -->")
 BUSY_LOOPS = 2
 
@@ -308,7 +308,8 @@ class Bench:
             "`2>&1 | cat >/dev/null`": (["cat"], os.devnull),
             "Python reader to a file": ([*PYTHON_READER, log], os.devnull),
             "`ts -m` to a file": (["ts", "-m", "%.s"], log),
-            "`hrx-wrap --log FILE --echo rest`": "ours",
+            "`hrx-wrap --log FILE --echo rest`": "read",
+            "`hrx-wrap --stamp source --log FILE --echo rest`": "source",
         }
 
         def emitter(device):
@@ -321,8 +322,9 @@ class Bench:
         def measure(thing):
             device, sink = thing
             command, reader = emitter(device), sinks[sink]
-            if reader == "ours":
-                command, reader = [self.binary, "--log", log, "--echo", "rest", "--", *command], None
+            if isinstance(reader, str):
+                command = [self.binary, "--stamp", reader, "--log", log, "--echo", "rest", "--", *command]
+                reader = None
             pathlib.Path(log).unlink(missing_ok=True)
             with open(self.file("table"), "w+b") as table:
                 _, wall = run_to(command, reader, stdout=table.fileno())
@@ -353,7 +355,14 @@ class Bench:
                     for base in ["`2>&1 | cat >/dev/null`", "Python reader to a file"]
                 )
                 table.row(sink, state, *medians, *(f"{r:.2f}" for r in cat), *(f"{r:.2f}" for r in python))
-                if sinks[sink] == "ours" and state == "quiet":
+                if sinks[sink] == "source" and state == "quiet" and 30 in self.options.devices:
+                    cost = statistics.median(own[30, sink])
+                    self.aims.say("a dispatch of 30 µs, at the source", f"{cost:.1f} µs", "≤ 6 µs", cost <= 6)
+                    null = ratio(own, (30, sink), (30, "`2>/dev/null`"))
+                    self.aims.say("the same, beside `2>/dev/null`", f"{null:.2f}", "≤ 0.50", null <= 0.5)
+                    reader = ratio(own, (30, sink), (30, "Python reader to a file"))
+                    self.aims.say("the same, beside Python", f"{reader:.3f}", "≤ 0.10", reader <= 0.1)
+                if sinks[sink] == "read" and state == "quiet":
                     worst, where = max(zip(cat, self.options.devices))
                     self.aims.say("a dispatch, beside `| cat`", f"{worst:.2f} (at {where} µs)", "≤ 1.00", worst <= 1)
                     worst, where = max(zip(python, self.options.devices))
@@ -368,13 +377,15 @@ class Bench:
         with open(text, "wb") as file:
             run_to_file = spawn(flood, stderr=file.fileno())
             ended(run_to_file, flood)
-        wrapped = [self.binary, "--log", log, "--echo", "none", "--"]
+        wrapped = [self.binary, "--stamp", "read", "--log", log, "--echo", "none", "--"]
+        source = [self.binary, "--stamp", "source", "--log", log, "--echo", "none", "--"]
         from_file = ["sh", "-c", f"exec cat '{text}' >&2"]
         ways = {
             "emitter, `2>/dev/null`": (flood, None),
             "emitter, `2>&1 | cat > FILE`": (flood, (["cat"], log)),
             "emitter, Python reader to a file": (flood, ([*PYTHON_READER, log], os.devnull)),
             "emitter, `hrx-wrap --log FILE --echo none`": ([*wrapped, *flood], None),
+            "emitter, `hrx-wrap --stamp source --log FILE --echo none`": ([*source, *flood], None),
             "text in large writes, `cat > FILE`": (from_file, (["cat"], log)),
             "text in large writes, `hrx-wrap --log FILE --echo none`": ([*wrapped, *from_file], None),
         }
@@ -396,7 +407,7 @@ class Bench:
             for name, rates in values.items():
                 base = "text in large writes, `cat > FILE`" if "text" in name else "emitter, `2>&1 | cat > FILE`"
                 table.row(name, state, f"{statistics.median(rates):.2f}", spread(rates), f"{ratio(values, name, base):.2f}")
-                if name.startswith("emitter, `hrx") and state == "quiet":
+                if name.startswith("emitter, `hrx-wrap --log") and state == "quiet":
                     rate = statistics.median(rates)
                     self.aims.say("lines into the log", f"{rate:.2f} M/s", "≥ 1 M/s", rate >= 1)
         for name in [text, log]:
@@ -404,6 +415,40 @@ class Bench:
         return table
 
     # (d)
+    def threads(self):
+        """Several threads at once, each line in three prints, as llama.cpp's logger makes them."""
+        count = self.options.lines // 5
+        log, target = self.file("threads.log"), self.file("threads")
+        subprocess.run(["cc", "-O2", "-pthread", "-w", "-o", target, str(ROOT / "tests/targets/stderr.c")], check=True)
+        wrapped = [self.binary, "--log", log, "--echo", "none", "--stamp"]
+        ways = {
+            "`2>/dev/null`": ([], None),
+            "`2>&1 | cat > FILE`": ([], (["cat"], log)),
+            "`hrx-wrap --log FILE --echo none`": ([*wrapped, "read", "--"], None),
+            "`hrx-wrap --stamp source --log FILE --echo none`": ([*wrapped, "source", "--"], None),
+        }
+
+        def measure(thing):
+            way, threads = thing
+            pathlib.Path(log).unlink(missing_ok=True)
+            prefix, reader = ways[way]
+            _, wall = run_to([*prefix, target, "threads", str(threads), str(count // threads)], reader)
+            return count / (wall / 1e9) / 1e6
+
+        table = Table(
+            f"Throughput of threads: {count} lines of three prints each, start and end included",
+            ["where stderr goes", "threads", "machine", "million lines/s", "range", "beside `cat`"],
+        )
+        things = [(way, threads) for threads in [1, 4] for way in ways]
+        for state, values in self.per_state(self.options.runs, things, measure):
+            self.raw[f"threads/{state}"] = {f"{way}/{threads}": v for (way, threads), v in values.items()}
+            for (way, threads), rates in values.items():
+                beside = ratio(values, (way, threads), ("`2>&1 | cat > FILE`", threads))
+                table.row(way, threads, state, f"{statistics.median(rates):.2f}", spread(rates), f"{beside:.2f}")
+        pathlib.Path(log).unlink(missing_ok=True)
+        return table
+
+    # (e)
     def latency(self):
         log = self.file("latency.log")
         emitter = [
@@ -412,7 +457,8 @@ class Bench:
         ]  # fmt: skip
         waits = {"busy wait of 30 µs": ["--device-us", "30", "--spin"], "sleep of 300 µs": ["--device-us", "300"]}
         readers = {
-            "`hrx-wrap --log FILE`": None,
+            "`hrx-wrap --log FILE`": "read",
+            "`hrx-wrap --stamp source --log FILE`": "source",
             "Python reader to a file": ([*PYTHON_READER, log], os.devnull),
         }
 
@@ -420,8 +466,8 @@ class Bench:
             reader, wait = thing
             pathlib.Path(log).unlink(missing_ok=True)
             command, to = [*emitter, *waits[wait]], readers[reader]
-            if to is None:
-                command = [self.binary, "--log", log, "--echo", "none", "--", *command]
+            if isinstance(to, str):
+                command, to = [self.binary, "--stamp", to, "--log", log, "--echo", "none", "--", *command], None
             run_to(command, to)
             late = []
             with open(log, "rb") as file:
@@ -446,9 +492,13 @@ class Bench:
                 if least < 0:
                     sys.exit(f"{reader}: a stamp before its line was written")
                 table.row(reader, wait, state, f"{p50:.1f}", f"{p99:.1f}", f"{most:.0f}")
+                if readers[reader] == "source":
+                    limit = 5 if state == "quiet" else 50
+                    what = f"lateness at the source, {wait}, {state}, 99 %"
+                    self.aims.say(what, f"{p99:.1f} µs", f"< {limit} µs", p99 < limit)
         return table
 
-    # (e)
+    # (f)
     def memory(self):
         counts = [1_000_000, 10_000_000]
         log = self.file("memory.log")

@@ -5,7 +5,8 @@
 
 It enters itself into PROC as a child of its parent, then takes its steps: N holds N MiB of GTT and waits until the table
 of samples has that; =N holds them and does not wait; none says nothing of its memory any more; say:TEXT prints a line
-on stderr and waits until the log beside the table has it; idle says so on stdout and lives until a signal; exitN ends it.
+on stderr and waits until the log beside the table has it; +LINE prints it and does not wait; idle says so on stdout and
+lives until a signal; exitN ends it.
 """
 import os
 import signal
@@ -64,7 +65,9 @@ with open(f"{me}/stat.new", "w") as file:
     file.write(f"{os.getpid()} (gtt) S {os.getppid()} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n")
 os.rename(f"{me}/stat.new", f"{me}/stat")
 for step in steps:
-    if step == "idle":
+    if step.startswith("+"):
+        print(step[1:], file=sys.stderr, flush=True)
+    elif step == "idle":
         print("ready", flush=True)
         while True:
             signal.pause()

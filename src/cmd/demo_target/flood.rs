@@ -1,4 +1,4 @@
-//! Numbered lines, to measure a reader and to see what of a stream arrived.
+//! Numbered lines, to measure a reader and to see what of a stream arrived. They go to C's `stderr`, as llama.cpp's do.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -10,18 +10,23 @@ use super::lines::write_text;
 use super::signals::Counter;
 use super::timing::wait_until;
 use crate::sys::clock::monotonic_ns;
+use crate::sys::cstdio;
 
 /// `line 000001 …`, each padded to `--line-bytes` and one write.
 pub fn lines(options: &Flood, counter: &Counter) -> Result<()> {
-    let mut err = io::stderr().lock();
     let mut text = Vec::with_capacity(options.line_bytes);
     for number in 1..=options.lines.unwrap_or(0) {
         if counter.enough() {
             break;
         }
         padded(&mut text, number, options.line_bytes);
-        err.write_all(&text)?;
+        print(&text)?;
     }
+    Ok(())
+}
+
+fn print(text: &[u8]) -> Result<()> {
+    anyhow::ensure!(cstdio::print(text), "stderr: {}", io::Error::last_os_error());
     Ok(())
 }
 
@@ -60,7 +65,7 @@ pub fn numbered(options: &Flood, own_clock: bool, counter: &Counter) -> Result<(
             write_text(&mut text, format_args!(" clock={}", monotonic_ns()));
         }
         text.push(b'\n');
-        io::stderr().write_all(&text)?;
+        print(&text)?;
         if let Some(log) = &mut log {
             log.write_all(format!("{number:08}\n").as_bytes())?;
         }

@@ -15,7 +15,7 @@ pub struct CStderr;
 
 impl Stderr for CStderr {
     fn print(&mut self, bytes: &[u8]) {
-        cstdio::print(bytes);
+        let _ = cstdio::print(bytes);
     }
 
     fn flush(&mut self) {

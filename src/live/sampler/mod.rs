@@ -149,15 +149,18 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it on the tree below this process; the first sample is [`Nudge::first`]'s to take. `table` is the file for the samples, its header written.
+    /// Starts it on the tree below this process, with a first sample. `table` is the file for the samples, its header written.
     ///
     /// # Errors
     /// No thread or descriptor is left, or there is no such `/proc`.
     pub fn start(options: &Options, target: i32, table: Option<LogFile>) -> anyhow::Result<Sampler> {
         let look = Look::new(options, roots(options, target))?;
         let (bell, heard) = fd::message_pair()?;
+        let mut state = State { look, series: Series::default(), rows: String::new() };
+        // A target that ends at once has a sample, too.
+        state.sample(true);
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { look, series: Series::default(), rows: String::new() }),
+            state: Mutex::new(state),
             bell,
             asked: AtomicBool::new(false),
             changed: AtomicBool::new(false),
@@ -229,7 +232,8 @@ impl Thread {
             let asked = self.shared.asked.swap(false, Ordering::AcqRel);
             let mut state = self.shared.lock();
             if !last_round && (now >= next || asked) {
-                state.sample(self.shared.changed.swap(false, Ordering::AcqRel));
+                // Who asks for one wants the tree as it is now.
+                state.sample(self.shared.changed.swap(false, Ordering::AcqRel) || asked);
             }
             std::mem::swap(&mut self.rows, &mut state.rows);
             drop(state);
@@ -294,12 +298,10 @@ mod tests {
     fn samples_are_taken_on_time_and_when_asked_for() {
         let (proc, sampler) = sampler("asked", u64::MAX, None);
         let taken = || sampler.shared.lock().series.whole().samples;
-        assert_eq!(taken(), 0);
+        assert_eq!(taken(), 1, "the first is taken at once");
         let nudge = sampler.nudge();
-        for n in 1..3 {
-            nudge.first();
-            assert_eq!(taken(), n, "before it returns");
-        }
+        nudge.first();
+        assert_eq!(taken(), 2, "before it returns");
         nudge.now();
         wait(|| taken() == 3);
         let left = sampler.finish(Duration::from_secs(60));

@@ -488,6 +488,25 @@ fn in_the_grace_of_a_timeout() -> Run {
 }
 
 #[test]
+fn the_rest_is_written_behind_what_is_on_disk_by_whoever_is_left() {
+    for stamp in ["read", "source"] {
+        for victim in ALL {
+            let run = Run::start(ENDLESS, &["--echo", "none", "--stamp", stamp], &["--every-us", "20"]);
+            let on_disk = || run.dir.join("run/trace.log").metadata().map_or(0, |m| m.len());
+            wait_until("a log of some length", || on_disk() > 300_000);
+            let left = run.strike_and_end(victim);
+            left.is_whole("so the target was ended");
+            let report = left.dir.json("run/report.json");
+            let (lines, at_source) = (&report["coverage"]["lines"], &report["stamps"]["source_lines"]);
+            assert!(
+                if stamp == "source" { at_source == lines } else { at_source == 0 },
+                "{at_source} of {lines}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_target_that_ignores_term_is_gone_within_a_second() {
     for victim in ALL {
         let run = Run::start(ENDLESS, &["--echo", "none"], &["--every-us", "20", "--ignore-term"]);

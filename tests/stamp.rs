@@ -107,10 +107,20 @@ fn same_as_alone(command: &[&str]) -> (u64, u64) {
     got.stamps()
 }
 
-fn sorted(text: &[u8]) -> Vec<Vec<u8>> {
-    let mut lines: Vec<Vec<u8>> = text.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+/// The log has the lines that the command prints alone. Of two ways each has its own order; between them what is read has
+/// the later stamp, so their order is not certain.
+#[track_caller]
+fn same_lines_as_alone(command: &[&str]) -> (u64, u64) {
+    let (expected, got) = (alone(command), source(&[], command));
+    assert_eq!((got.done.code(), got.done.out()), (expected.code(), expected.out()), "{command:?}");
+    let mut lines = got.log();
+    let mut wanted: Vec<Vec<u8>> = expected.stderr.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+    wanted.retain(|l| !l.is_empty());
     lines.sort();
-    lines
+    wanted.sort();
+    assert_eq!(lines, wanted, "{command:?}");
+    assert_eq!(got.done.stderr.len(), expected.stderr.len(), "as much is shown");
+    got.stamps()
 }
 
 #[test]
@@ -140,11 +150,8 @@ fn descriptor_2_is_what_it_was() {
 fn the_descriptor_itself_is_read_as_before() {
     assert_eq!(same_as_alone(&[target(), "descriptor"]), (0, 2));
     let script = "echo one >&2; echo two >/dev/stderr; printf 'three\\n' 1>&2; ls /nowhere";
-    let (expected, got) = (alone(&["bash", "-c", script]), source(&[], &["bash", "-c", script]));
-    // Of the two ways each has its order; between them what is read has the later stamp.
-    assert_eq!(sorted(&got.done.stderr), sorted(&expected.stderr));
-    assert_eq!(got.done.code(), expected.code());
-    assert_eq!(got.stamps(), (1, 3), "ls has C's stderr, the shell's echo has not");
+    let (source, read) = same_lines_as_alone(&["bash", "-c", script]);
+    assert_eq!((source, read), (1, 3), "ls has C's stderr, the shell's echo has not");
     assert_eq!(
         same_as_alone(&[
             "python3",
@@ -210,11 +217,7 @@ fn buffers_wide_text_and_last_words_are_as_before() {
 fn cxx_streams_are_the_same() {
     let program = built("c++", "stderr.cc", &[]).display().to_string();
     for way in ["synced", "apart"] {
-        let (expected, got) = (alone(&[&program, way]), source(&[], &[&program, way]));
-        assert_eq!(got.done.code(), expected.code());
-        // What goes the two ways is in the order of its stamps, so only each way's own order is certain.
-        assert_eq!(sorted(&got.done.stderr), sorted(&expected.stderr), "{way}");
-        let (source, read) = got.stamps();
+        let (source, read) = same_lines_as_alone(&[&program, way]);
         assert_eq!(source + read, 8);
         assert!(source >= 1, "fprintf at least");
         if way == "apart" {

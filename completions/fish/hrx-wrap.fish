@@ -64,7 +64,7 @@ auto\t'A terminal when our stderr is one, else a pipe'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
 all\t'Everything'
 none\t'Nothing'"
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l stamp -d 'Where lines get their time' -r -f -a "auto\t'Where the target prints, if it can; else at read'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l stamp -d 'Where lines get their time; auto with --profile, else read' -r -f -a "auto\t'Where the target prints, if it can; else at read'
 source\t'In the target\'s process, when it prints: an object is preloaded'
 read\t'By hrx-wrap, when it got the bytes: nothing is preloaded'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for the run, kept in run.json' -r
@@ -124,7 +124,7 @@ auto\t'A terminal when our stderr is one, else a pipe'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l echo -d 'What of the target\'s stderr passes through to ours' -r -f -a "rest\t'All but lines of the serial trace'
 all\t'Everything'
 none\t'Nothing'"
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l stamp -d 'Where lines get their time' -r -f -a "auto\t'Where the target prints, if it can; else at read'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l stamp -d 'Where lines get their time; auto with --profile, else read' -r -f -a "auto\t'Where the target prints, if it can; else at read'
 source\t'In the target\'s process, when it prints: an object is preloaded'
 read\t'By hrx-wrap, when it got the bytes: nothing is preloaded'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A name for the run, kept in run.json' -r

@@ -5,7 +5,6 @@ use regex::bytes::Regex;
 use crate::core::event::{Event, Sink};
 use crate::core::holding::Holding;
 use crate::core::lines::Line;
-use crate::core::memory::sums::Time;
 use crate::core::parse::rejoin::{Part, Rejoiner};
 use crate::core::parse::{llama, serial};
 use crate::core::phases::{Phase, Phases};
@@ -50,11 +49,6 @@ impl Book {
     /// The phase of the run as its last line tells it; a change of it is worth a sample.
     pub fn phase(&self) -> Option<Phase> {
         self.phases.now()
-    }
-
-    /// The steady state: from the end of the first load to the last tear-down, as far as lines tell.
-    pub fn steady(&self) -> Option<Time> {
-        self.phases.steady()
     }
 
     /// The last line read is the rest of a trace line, or may turn out to be one.

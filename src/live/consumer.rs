@@ -239,7 +239,7 @@ impl Consumer {
         let bytes = std::mem::take(&mut self.bytes);
         let mut strands = std::mem::take(&mut self.strands);
         strands.feed(writer(record), record.ns, &bytes, |out| self.put(&out));
-        self.filter.bytes(&bytes, &mut self.echo_text);
+        self.filter.bytes(record.source, record.ns, &bytes, &mut self.echo_text);
         (self.bytes, self.strands) = (bytes, strands);
         let before = std::mem::replace(&mut self.phase, self.book.phase());
         if self.phase != before
@@ -319,6 +319,9 @@ impl Consumer {
             let in_trace_line = in_trace_line && strand.writer == READER;
             self.filter.pause_in(&strand.text, &mut strand.shown, in_trace_line, &mut self.echo_text);
         }
+        if self.filter.waiting_since().is_some_and(|since| now.saturating_sub(since) >= PAUSE_NS) {
+            self.filter.end_waiting(&mut self.echo_text);
+        }
         self.show();
         self.intake.pass_over_the_dead(now, &Proc::default());
         let unsaved = !self.text.is_empty() || self.intake.holds_room();
@@ -358,6 +361,7 @@ impl Consumer {
         strands.finish(|out| self.put(&out));
         let Consumer { assembler, book, filter, echo_text, .. } = &mut self;
         assembler.finish(|line| show(&line, book, filter, echo_text));
+        filter.end_waiting(echo_text);
         book.finish();
         self.strands = strands;
         if self.strands.floor().is_some() && self.log.is_some() {

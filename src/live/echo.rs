@@ -32,19 +32,48 @@ pub struct Filter {
     mode: Mode,
     /// How much of the line that has not ended was shown already.
     shown: usize,
+    /// Which way the bytes came whose line has not ended: the other way's wait for its end, so that neither tears the
+    /// other's lines. They do not come together, and in the target's order a line's bytes by one way nearly always do.
+    open: Option<u8>,
+    waiting: Vec<u8>,
+    waiting_since: u64,
 }
 
 impl Filter {
     /// A filter at the beginning of a line.
     pub fn new(mode: Mode) -> Self {
-        Filter { mode, shown: 0 }
+        Filter { mode, shown: 0, open: None, waiting: Vec::new(), waiting_since: 0 }
     }
 
-    /// Bytes as they come.
-    pub fn bytes(&self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.mode == Mode::All {
-            out.extend_from_slice(bytes);
+    /// Bytes as they come, by this way, at `ns`.
+    pub fn bytes(&mut self, way: u8, ns: u64, bytes: &[u8], out: &mut Vec<u8>) {
+        let Some(last) = bytes.last().filter(|_| self.mode == Mode::All) else { return };
+        if self.open.is_some_and(|open| open != way) {
+            if self.waiting.is_empty() {
+                self.waiting_since = ns;
+            }
+            self.waiting.extend_from_slice(bytes);
+            if self.waiting.len() >= QUEUE / 64 {
+                self.end_waiting(out);
+            }
+            return;
         }
+        out.extend_from_slice(bytes);
+        self.open = (*last != b'\n').then_some(way);
+        if self.open.is_none() {
+            self.end_waiting(out);
+        }
+    }
+
+    /// Since when bytes wait for the end of another way's line, ns.
+    pub fn waiting_since(&self) -> Option<u64> {
+        (!self.waiting.is_empty()).then_some(self.waiting_since)
+    }
+
+    /// What waits has waited long enough.
+    pub fn end_waiting(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.waiting);
+        self.open = None;
     }
 
     /// Text of a line (or of a part of one) that is not of the trace, at `at` in it.
@@ -254,10 +283,28 @@ mod tests {
     }
 
     #[test]
+    fn the_two_ways_do_not_tear_each_others_lines() {
+        let (mut filter, mut out) = (Filter::new(Mode::All), Vec::new());
+        filter.bytes(1, 5, b"re", &mut out);
+        filter.bytes(2, 6, b"print\n", &mut out);
+        assert_eq!((&out[..], filter.waiting_since()), (&b"re"[..], Some(6)));
+        filter.bytes(1, 7, b"ad\n", &mut out);
+        assert_eq!(out, b"read\nprint\n");
+        // The pieces of one way are shown as they come, whoever's they are.
+        filter.bytes(2, 8, b"one", &mut out);
+        filter.bytes(2, 9, b"two\n", &mut out);
+        assert_eq!(out, b"read\nprint\nonetwo\n");
+        filter.bytes(2, 10, b"prompt> ", &mut out);
+        filter.bytes(1, 11, b"late\n", &mut out);
+        filter.end_waiting(&mut out);
+        assert_eq!(out, b"read\nprint\nonetwo\nprompt> late\n");
+    }
+
+    #[test]
     fn each_mode_passes_its_own() {
         for (mode, passed) in [(Mode::Rest, "text\n"), (Mode::All, "bytes"), (Mode::None, "")] {
-            let (filter, mut out) = (Filter::new(mode), Vec::new());
-            filter.bytes(b"bytes", &mut out);
+            let (mut filter, mut out) = (Filter::new(mode), Vec::new());
+            filter.bytes(1, 0, b"bytes", &mut out);
             filter.text(0, b"text", true, &mut out);
             assert_eq!(out, passed.as_bytes(), "{mode:?}");
         }

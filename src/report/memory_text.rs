@@ -196,8 +196,7 @@ fn steady(sums: &Sums, start: u64) -> Option<String> {
                 .to_owned()
         }),
         Some((from, until)) => {
-            let until = until.map_or_else(|| "the end".to_owned(), at);
-            Some(format!("steady is the median from the end of load at {} to {until}", at(from)))
+            Some(format!("steady is the median from the end of load at {} to {}", at(from), at(until)))
         }
     }
 }

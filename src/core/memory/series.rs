@@ -53,28 +53,6 @@ pub struct Series {
     whole: Whole,
 }
 
-/// GTT over some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Over {
-    /// Samples that know it.
-    pub samples: u64,
-    /// The most, bytes.
-    pub most: Option<u64>,
-    /// The median, bytes: of whole samples, unless most are partial.
-    pub median: Option<u64>,
-}
-
-/// The lower of two middle ones of values, each of which is there so many times.
-fn weighted_median(mut all: Vec<(u64, u64)>) -> Option<u64> {
-    all.sort_unstable();
-    let middle = all.iter().map(|(_, weight)| weight).sum::<u64>().checked_sub(1)? / 2;
-    let mut passed = 0;
-    all.into_iter().find_map(|(value, weight)| {
-        passed += weight;
-        (passed > middle).then_some(value)
-    })
-}
-
 fn larger(most: &mut Option<Sample>, sample: &Sample, of: impl Fn(&Sample) -> Option<u64>) {
     if of(sample) > most.as_ref().and_then(&of) {
         *most = Some(*sample);
@@ -146,6 +124,11 @@ impl Series {
         self.entries.iter().map(|e| &e.sample)
     }
 
+    /// The kept ones by time, each with the number of those right before it that were like it and are not kept.
+    pub fn entries(&self) -> impl Iterator<Item = (&Sample, u32)> {
+        self.entries.iter().map(|e| (&e.sample, e.before))
+    }
+
     /// What is exact for the whole run.
     pub fn whole(&self) -> &Whole {
         &self.whole
@@ -158,34 +141,25 @@ impl Series {
 
     /// Each entry that lies in the time, or whose unkept samples do, and how many samples it stands for there.
     fn within(&self, from: u64, until: u64) -> impl DoubleEndedIterator<Item = (&Sample, u64)> {
-        let begin = self.entries.partition_point(|e| e.sample.ns < from);
-        // The unkept samples of the first one behind may still lie in the time.
-        let end =
-            self.entries.partition_point(|e| e.sample.ns <= until).saturating_add(1).min(self.entries.len());
-        (begin..end.max(begin)).filter_map(move |n| {
-            let weight = self.weight(n, from, until)?;
-            Some((&self.entries.get(n)?.sample, weight))
-        })
-    }
-
-    /// How many samples an entry stands for in a time.
-    fn weight(&self, n: usize, from: u64, until: u64) -> Option<u64> {
-        let entry = self.entries.get(n)?;
-        let end = entry.sample.ns;
-        let begin = n.checked_sub(1).and_then(|n| self.entries.get(n)).map_or(end, |e| e.sample.ns);
-        let own = u64::from((from..=until).contains(&end));
-        let before = if entry.before == 0 {
-            0
-        } else if end <= begin {
-            own * u64::from(entry.before)
-        } else {
+        let weight = move |n: usize| {
+            let entry = self.entries.get(n)?;
+            let end = entry.sample.ns;
+            let begin = n.checked_sub(1).and_then(|n| self.entries.get(n)).map_or(end, |e| e.sample.ns);
+            let own = u64::from((from..=until).contains(&end));
             // They were taken at equal distances, as far as anybody knows.
             let overlap = end.min(until).saturating_sub(begin.max(from));
-            let part = u128::from(entry.before) * u128::from(overlap) / u128::from(end - begin);
-            let inside = begin < until && from < end && own == 0;
-            u64::try_from(part).unwrap_or(u64::MAX).max(u64::from(inside))
+            let before = if entry.before == 0 {
+                0
+            } else if end <= begin {
+                own * u64::from(entry.before)
+            } else {
+                let part = u128::from(entry.before) * u128::from(overlap) / u128::from(end - begin);
+                let inside = begin < until && from < end && own == 0;
+                u64::try_from(part).unwrap_or(u64::MAX).max(u64::from(inside))
+            };
+            (own + before > 0).then_some((&entry.sample, own + before))
         };
-        (own + before > 0).then_some(own + before)
+        (0..self.entries.len()).filter_map(weight)
     }
 
     /// The sample with the most GTT from `from` to `until` (ns, both included); the first of equals.
@@ -197,24 +171,10 @@ impl Series {
     /// The median of GTT from `from` to `until` (ns, both included), bytes: the lower of two middle ones. Of whole samples,
     /// unless most of those that know GTT are partial.
     pub fn median_between(&self, from: u64, until: u64) -> Option<u64> {
-        self.over([(from, until)].into_iter()).median
-    }
-
-    /// GTT over several times (from, until; ns, both included).
-    pub fn over(&self, times: impl Iterator<Item = (u64, u64)>) -> Over {
-        let (mut whole, mut partial) = (Vec::new(), Vec::new());
-        for (sample, weight) in times.flat_map(|(from, until)| self.within(from, until)) {
-            if let Some(bytes) = sample.gtt_bytes {
-                if sample.is_whole() { &mut whole } else { &mut partial }.push((bytes, weight));
-            }
-        }
-        let sum = |all: &[(u64, u64)]| all.iter().map(|(_, weight)| weight).sum::<u64>();
-        let (n, m) = (sum(&whole), sum(&partial));
-        let most = whole.iter().chain(&partial).map(|(bytes, _)| *bytes).max();
-        if m > n {
-            whole.append(&mut partial);
-        }
-        Over { samples: n + m, most, median: weighted_median(whole) }
+        let whole = self.count(from, until, Sample::is_whole);
+        let known = self.count(from, until, |s| s.gtt_bytes.is_some());
+        let whole_only = whole > 0 && whole >= known - whole;
+        self.median(from, until, |s| s.gtt_bytes.filter(|_| s.is_whole() || !whole_only))
     }
 
     /// How many samples of a time are so.
@@ -224,7 +184,15 @@ impl Series {
 
     /// The median of any figure, of the samples that know it; the lower of two middle ones.
     pub fn median(&self, from: u64, until: u64, of: impl Fn(&Sample) -> Option<u64>) -> Option<u64> {
-        weighted_median(self.within(from, until).filter_map(|(s, weight)| Some((of(s)?, weight))).collect())
+        let mut known: Vec<(u64, u64)> =
+            self.within(from, until).filter_map(|(s, weight)| Some((of(s)?, weight))).collect();
+        known.sort_unstable();
+        let middle = known.iter().map(|(_, weight)| weight).sum::<u64>().checked_sub(1)? / 2;
+        let mut passed = 0;
+        known.into_iter().find_map(|(value, weight)| {
+            passed += weight;
+            (passed > middle).then_some(value)
+        })
     }
 
     /// The last sample at or before `ns` whose GTT is known.

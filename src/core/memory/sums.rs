@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::memory::sample::{STATES, Sample, State};
 use crate::core::memory::series::Series;
-
-/// From when until when, ns; without an end it goes on.
-pub type Time = (u64, Option<u64>);
+use crate::core::phases::Phases;
 
 /// The sums of a series. Absent = unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +20,8 @@ pub struct Sums {
     pub peak: Option<Figures>,
     /// The median of each.
     pub steady: Option<Figures>,
-    /// From when to when the median is taken, ns, without an end where no tear-down was seen; absent: over the whole run,
-    /// since load and tear-down are not known.
-    pub steady_between_ns: Option<Time>,
+    /// From when to when the median is taken, ns; absent: over the whole run, since load and tear-down are not known.
+    pub steady_between_ns: Option<(u64, u64)>,
     /// The last good sample.
     #[serde(rename = "final")]
     pub last: Option<Figures>,
@@ -53,8 +50,14 @@ pub struct Figures {
 }
 
 impl Sums {
+    /// The sums of a run whose log tells when load ended and tear-down began.
+    pub fn by_phases(series: &Series, phases: Option<&Phases>) -> Sums {
+        let last = series.samples().next_back().map(|s| s.ns);
+        Sums::of(series, phases.zip(last).and_then(|(phases, last)| phases.steady_until(last)))
+    }
+
     /// The sums. `steady` is the time between load and tear-down, where it is known.
-    pub fn of(series: &Series, steady: Option<Time>) -> Sums {
+    pub fn of(series: &Series, steady: Option<(u64, u64)>) -> Sums {
         let whole = series.whole();
         let states = STATES.iter().zip(whole.states).filter(|(_, n)| *n > 0);
         Sums {
@@ -89,8 +92,8 @@ fn peak(series: &Series) -> Option<Figures> {
     figures.at_ns.is_some().then_some(figures)
 }
 
-fn median(series: &Series, steady: Option<Time>) -> Option<Figures> {
-    let (from, until) = steady.map_or((0, u64::MAX), |(from, until)| (from, until.unwrap_or(u64::MAX)));
+fn median(series: &Series, steady: Option<(u64, u64)>) -> Option<Figures> {
+    let (from, until) = steady.unwrap_or((0, u64::MAX));
     let known = series.count(from, until, |s| s.gtt_bytes.is_some());
     let bounds = series.count(from, until, |s| s.gtt_bytes.is_some() && is_lower_bound(s));
     let first = |is: &dyn Fn(&Sample) -> bool| {
@@ -172,7 +175,7 @@ mod tests {
             sums.states.iter().map(|(w, n)| (w.as_str(), *n)).collect::<Vec<_>>(),
             [("gone", 1), ("no-client", 2), ("ok", 4)]
         );
-        let between = Sums::of(&run, Some((15, Some(30))));
+        let between = Sums::of(&run, Some((15, 30)));
         assert_eq!(between.steady.unwrap().gtt_bytes, Some(5), "the lower of two middle ones");
         assert_eq!(between.peak, sums.peak);
     }

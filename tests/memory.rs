@@ -152,6 +152,19 @@ fn a_sample_comes_before_a_signal_and_before_a_timeout() {
 }
 
 #[test]
+fn the_first_line_of_a_phase_brings_a_sample() {
+    let dir = Dir::new("phase");
+    let load = "+llama_model_loader: loaded meta data with 30 key-value pairs and 291 tensors from m.gguf";
+    let context = "+llama_context: constructing llama_context";
+    let steps = ["=100", load, "100", "=222", context, "222"];
+    let done = start(&dir, &["-o", "run", "--interval", "1h"], &steps).finish();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    let phases = dir.json("run/report.json")["split"]["phases"].clone();
+    let peaks: Vec<_> = phases.as_array().unwrap().iter().map(|p| p["peak_gtt_bytes"].as_u64()).collect();
+    assert_eq!(peaks[..2], [Some(100 * MIB), Some(222 * MIB)], "{phases}");
+}
+
+#[test]
 fn what_a_killed_supervisor_sampled_is_on_disk() {
     let dir = Dir::new("killed");
     let running = start(&dir, &["-o", "run", "--interval", "5ms"], &["100", "700", "300", "idle"]);

@@ -115,9 +115,8 @@ impl Kept {
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
-            let inside = |name: &str| Some(out.join(name));
             self.places.log = self.places.log_path();
-            self.places.samples = self.places.samples.take().or_else(|| inside("gtt.tsv"));
+            self.places.samples = self.places.samples.take().or_else(|| Some(out.join("gtt.tsv")));
         }
         let places = &self.places;
         let files = [&places.report, &places.json, &places.csv, &places.markdown];
@@ -284,7 +283,7 @@ impl Keeper for Kept {
         let reread = if samples.is_none() { self.reread_samples() } else { None };
         let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
         let memory = samples.or(series.as_ref());
-        samples::settle(run, memory);
+        samples::settle(run, memory, book.as_ref().and_then(Book::steady));
         if run.binary.is_none() {
             self.look_at_program(run);
         }

@@ -82,9 +82,9 @@ pub fn begin(mut file: File, path: PathBuf) -> anyhow::Result<Log> {
 
 /// Puts what the samples add up to into the record of a run that has ended. Samples without what was seen besides are
 /// those of a supervisor that was killed.
-pub fn settle(run: &mut Run, series: Option<&Series>) {
+pub fn settle(run: &mut Run, series: Option<&Series>, steady: Option<(u64, u64)>) {
     if let (Some(end), Some(series)) = (&mut run.end, series) {
         let seen = end.memory.get_or_insert_with(|| Seen { lost: true, ..Seen::default() });
-        seen.sums = Sums::of(series, None);
+        seen.sums = Sums::of(series, steady);
     }
 }

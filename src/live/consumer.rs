@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line};
+use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::{NUMBERS, Tally};
@@ -21,6 +22,7 @@ use crate::live::intake::Intake;
 use crate::live::log::{self, LogFile};
 use crate::live::proc::Proc;
 use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
+use crate::live::sampler::Nudge;
 use crate::live::shelf::Shelf;
 use crate::live::source::Source;
 use crate::sys::clock::monotonic_ns;
@@ -80,6 +82,9 @@ pub struct Consumer {
     last_ns: u64,
     bytes: Vec<u8>,
     book: Book,
+    /// Where the run was when it was looked at last, and who is told of another phase.
+    phase: Option<Phase>,
+    nudge: Option<Nudge>,
 }
 
 /// The sums as they were saved last.
@@ -175,6 +180,8 @@ impl Consumer {
             echo_text: Vec::new(),
             last_ns: 0,
             bytes: Vec::new(),
+            phase: book.phase(),
+            nudge: None,
             book,
         }
     }
@@ -182,6 +189,12 @@ impl Consumer {
     /// Reads lines as the run's record says.
     pub fn reading(mut self, run: &Run) -> Self {
         self.book.read_as(run);
+        self
+    }
+
+    /// Has a sample of the memory taken at the first line of each new phase.
+    pub fn nudging(mut self, nudge: Nudge) -> Self {
+        self.nudge = Some(nudge);
         self
     }
 
@@ -228,6 +241,12 @@ impl Consumer {
         strands.feed(writer(record), record.ns, &bytes, |out| self.put(&out));
         self.filter.bytes(record.source, record.ns, &bytes, &mut self.echo_text);
         (self.bytes, self.strands) = (bytes, strands);
+        let before = std::mem::replace(&mut self.phase, self.book.phase());
+        if self.phase != before
+            && let Some(nudge) = &self.nudge
+        {
+            nudge.now();
+        }
         if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }

@@ -66,10 +66,9 @@ pub fn supervise(
     let flow = Flow::start(plan, shared, target.pid, Arc::new(ours))?;
     // After the reader's start: the disk may take its time for the record, and the target writes already.
     keeper.started(&run);
-    let sampler = Sampler::start(&plan.sampling, target.pid, open_table(plan)?).context("the sampler")?;
-    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow, &sampler)?;
+    let mut supervisor = Supervisor::new(plan, shared, channel, inbox, target, &flow)?;
     supervisor.watch(&name);
-    let samples = take_samples(sampler, &mut supervisor.end);
+    let samples = take_samples(flow.sampler, &mut supervisor.end);
     let left = flow.consumer.finish(&shared.ring, DISK_PATIENCE);
     conclude(supervisor, &mut run, left, &samples, &flow.echo, keeper);
     Ok(())
@@ -142,6 +141,8 @@ pub struct Flow {
     pub progress: Arc<Progress>,
     /// Closed when the reader ends.
     pub reader_done: std::os::fd::OwnedFd,
+    /// What looks at the tree's memory.
+    pub sampler: Sampler,
 }
 
 impl Flow {
@@ -151,16 +152,18 @@ impl Flow {
         pid: i32,
         ours: Arc<std::os::fd::OwnedFd>,
     ) -> anyhow::Result<Flow> {
-        let log = open_log(plan, pid)?;
-        let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
-        let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
-        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
-        let consumer = Running::start(consumer).context("the consumer's thread")?;
+        // The reader first: the target writes already, and a line's time is when it is read.
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
         let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
         reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
-        Ok(Flow { ours, echo, consumer, progress, reader_done })
+        let sampler = Sampler::start(&plan.sampling, pid, open_table(plan)?).context("the sampler")?;
+        let log = open_log(plan, pid)?;
+        let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+        let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
+        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
+        let consumer = Running::start(consumer.nudging(sampler.nudge())).context("the consumer's thread")?;
+        Ok(Flow { ours, echo, consumer, progress, reader_done, sampler })
     }
 }
 
@@ -183,7 +186,6 @@ impl<'a> Supervisor<'a> {
         inbox: Inbox,
         target: Target,
         flow: &Flow,
-        sampler: &Sampler,
     ) -> anyhow::Result<Self> {
         let now = monotonic_ns();
         Ok(Supervisor {
@@ -205,7 +207,7 @@ impl<'a> Supervisor<'a> {
             end: End::default(),
             progress: Arc::clone(&flow.progress),
             reader_done: flow.reader_done.try_clone().context("a descriptor")?,
-            sampler: sampler.nudge(),
+            sampler: flow.sampler.nudge(),
             ours: Arc::clone(&flow.ours),
         })
     }

@@ -91,8 +91,7 @@ impl Subject<'_> {
     /// What the samples add up to: computed from them where they are at hand, else as the record has it.
     pub fn sums(&self) -> Option<Sums> {
         let noted = self.seen().map(|seen| seen.sums.clone());
-        let steady = self.book.and_then(|book| book.phases.steady());
-        let steady = steady.map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
+        let steady = self.book.and_then(Book::steady);
         self.memory.map(|series| Sums::of(series, steady)).or(noted)
     }
 

@@ -4,7 +4,7 @@
     gtt.py PROC TABLE STEP...
 
 It enters itself into PROC as a child of its parent, then takes its steps: N holds N MiB of GTT and waits until the table
-of samples has that; =N holds them and does not wait; none says nothing of its memory any more; idle says so on stdout and
+of samples has that; =N holds them and does not wait; +LINE prints a line on stderr; none says nothing of its memory any more; idle says so on stdout and
 lives until a signal; any other word is an exit status.
 """
 import os
@@ -54,7 +54,9 @@ with open(f"{me}/stat.new", "w") as file:
     file.write(f"{os.getpid()} (gtt) S {os.getppid()} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0\n")
 os.rename(f"{me}/stat.new", f"{me}/stat")
 for step in steps:
-    if step == "idle":
+    if step.startswith("+"):
+        print(step[1:], file=sys.stderr, flush=True)
+    elif step == "idle":
         print("ready", flush=True)
         while True:
             signal.pause()

@@ -232,7 +232,8 @@ impl Thread {
             let asked = self.shared.asked.swap(false, Ordering::AcqRel);
             let mut state = self.shared.lock();
             if !last_round && (now >= next || asked) {
-                state.sample(self.shared.changed.swap(false, Ordering::AcqRel));
+                // Who asks for one wants the tree as it is now.
+                state.sample(self.shared.changed.swap(false, Ordering::AcqRel) || asked);
             }
             std::mem::swap(&mut self.rows, &mut state.rows);
             drop(state);

@@ -280,6 +280,22 @@ fn a_proc_of_an_outer_namespace_is_read_by_its_own_numbers() {
 }
 
 #[test]
+fn what_outlives_the_target_is_named_with_what_it_holds() {
+    let dir = Dir::new("outlives");
+    std::fs::create_dir(dir.join("proc")).unwrap();
+    let script = format!(
+        "python3 {} proc run/gtt.tsv 250 idle > said & until grep -q ready said; do sleep 0.01; done; exit 6",
+        target()
+    );
+    let words = words(&["--proc", "proc", "-o", "run", "--interval", "5ms"], &["sh", "-c", &script]);
+    let done = wrap(words).cwd(dir.path()).run();
+    assert_eq!(done.code(), Some(6), "{}", done.err());
+    assert!(done.fact("left over").ends_with(", state S, GTT 250.0 MiB: ended"), "{}", done.err());
+    assert_eq!(dir.json("run/report.json")["events"]["leftovers"][0]["gtt_bytes"], 250 * MIB);
+    assert_eq!(same(&parse(&dir, &["run"]).out()), same(&dir.text("run/report.txt")));
+}
+
+#[test]
 fn samples_go_to_a_file_of_the_users() {
     let dir = Dir::new("file");
     let done = wrap(words(&["--samples", "mine.tsv", "--interval", "5ms"], &["sh", "-c", "sleep 0.05"]))

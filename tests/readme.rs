@@ -59,8 +59,9 @@ fn the_example_is_what_a_run_prints() {
 #[test]
 fn the_schema_names_every_field_of_a_report() {
     let dir = Dir::new("schema");
-    let target = ["--tokens", "1", "--commands", "4", "--no-load", "--fork", "1", "--die-in-dispatch", "330"];
-    let words = ["-p", "-o", "run", "-t", "1h", "--label", "l", "--echo", "none", "--", BIN, "demo-target"];
+    let target = ["--tokens", "1", "--commands", "4", "--fork", "1", "--die-in-dispatch", "330"];
+    let words =
+        ["-p", "-s", "-o", "run", "-t", "1h", "--label", "l", "--echo", "none", "--", BIN, "demo-target"];
     let done = common::wrap(words.iter().chain(&target)).cwd(dir.path()).run();
     assert_eq!(done.died_of(), Some(9), "{}", done.err());
     let schema =

@@ -23,7 +23,7 @@ use crate::report::view::View;
 use crate::report::{Source, Subject, json, tables, text};
 use crate::sys::fd;
 
-pub use crate::cmd::files::{deliver, expand, is_dash, replace};
+pub use crate::cmd::files::{deliver, is_dash, replace};
 
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
@@ -283,7 +283,7 @@ impl Keeper for Kept {
         let reread = if samples.is_none() { self.reread_samples() } else { None };
         let (notes, series) = reread.map(|read| (read.notes, read.series)).unzip();
         let memory = samples.or(series.as_ref());
-        samples::settle(run, memory, book.as_ref().and_then(Book::steady));
+        samples::settle(run, memory, book.as_ref());
         if run.binary.is_none() {
             self.look_at_program(run);
         }

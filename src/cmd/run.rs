@@ -43,10 +43,14 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let places = places(args, &record);
     let keep_stdout = places.need_stdout();
     let executable = search::executable(&paths).cloned();
-    let sampling = look(&args.sampling.look, args.sampling.interval)?;
     let log = places.log_path();
-    let way = args.stamps.with_profile(args.profile);
-    let source = stamp::prepare(way, executable.as_deref(), log.as_deref(), &mut record);
+    let source = stamp::prepare(
+        args.stamps.with_profile(args.profile),
+        executable.as_deref(),
+        log.as_deref(),
+        &mut record,
+    );
+    let sampling = look(&args.sampling.look, args.sampling.interval)?;
     let (mut kept, log) = Kept::create(places, executable, &record)?;
     let plan = Plan {
         command: args.command.iter().cloned().chain(appended(args).into_iter().map(OsString::from)).collect(),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::cmd::keep::unless_full;
+use crate::core::book::Book;
 use crate::core::memory::seen::Seen;
 use crate::core::memory::series::Series;
 use crate::core::memory::sums::Sums;
@@ -82,9 +83,9 @@ pub fn begin(mut file: File, path: PathBuf) -> anyhow::Result<Log> {
 
 /// Puts what the samples add up to into the record of a run that has ended. Samples without what was seen besides are
 /// those of a supervisor that was killed.
-pub fn settle(run: &mut Run, series: Option<&Series>, steady: Option<(u64, u64)>) {
+pub fn settle(run: &mut Run, series: Option<&Series>, book: Option<&Book>) {
     if let (Some(end), Some(series)) = (&mut run.end, series) {
         let seen = end.memory.get_or_insert_with(|| Seen { lost: true, ..Seen::default() });
-        seen.sums = Sums::of(series, steady);
+        seen.sums = Sums::by_phases(series, book.map(|book| &book.phases));
     }
 }

@@ -51,11 +51,6 @@ impl Book {
         self.phases.now()
     }
 
-    /// The steady state, from and until, ns: from the end of the first load to the last tear-down, as far as lines tell.
-    pub fn steady(&self) -> Option<(u64, u64)> {
-        self.phases.steady().map(|(from, until)| (from, until.unwrap_or(u64::MAX)))
-    }
-
     /// The last line read is the rest of a trace line, or may turn out to be one.
     pub fn in_trace_line(&self) -> bool {
         self.rejoiner.in_trace_line()

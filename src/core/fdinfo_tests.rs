@@ -208,6 +208,14 @@ fn a_key_that_is_there_twice_is_not_added() {
 }
 
 #[test]
+fn what_counts_no_memory_is_no_region() {
+    let text = b"drm-driver: xe\ndrm-total-cycles-rcs:\t99999999999999999999999\ndrm-engine-capacity-vcs:\t2\n\
+        drm-maxfreq-gpu:\t800 Hz\namd-requested-gtt:\t5 KiB\namd-evicted-vram:\t5 KiB\nv3d-jobs-csd:\t5 jobs\n";
+    let body = read(text);
+    assert_eq!((body.slots.len(), *body.anomalies()), (0, Anomalies::default()));
+}
+
+#[test]
 fn a_driver_is_a_whole_line_and_not_a_word_in_it() {
     for text in [
         &b" drm-driver: amdgpu\n"[..],

@@ -107,6 +107,13 @@ impl Phases {
         Some((begins.from, ends.last().map(|s| s.from)))
     }
 
+    /// The same for samples, of which the last is at `last`, ns.
+    pub fn steady_until(&self, last: u64) -> Option<(u64, u64)> {
+        let (from, until) = self.steady()?;
+        let until = until.unwrap_or(last);
+        (from <= until).then_some((from, until))
+    }
+
     /// The first span of a phase.
     pub fn first(&self, phase: Phase) -> Option<Span> {
         self.spans.iter().find(|s| s.phase == phase).copied()

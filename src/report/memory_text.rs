@@ -60,7 +60,9 @@ fn head(sums: &Sums, driver: Option<&str>, subject: &Subject<'_>) -> String {
     let silent = ["unsupported", "partial"].iter().any(|state| sums.states.contains_key(*state));
     match () {
         () if known => samples,
-        () if silent => format!("a {clients} was seen, and the kernel prints no memory of it ({samples})"),
+        () if silent => {
+            format!("{clients}s were seen, and the kernel prints no memory of theirs ({samples})")
+        }
         () if sums.states.contains_key("denied") => {
             format!("no {clients} was seen in what may be read ({samples})")
         }
@@ -96,7 +98,7 @@ fn table(sums: &Sums, subject: &Subject<'_>) -> String {
         }
         let mut row = vec![format!("{name:<NAMES$}")];
         row.extend(all.iter().map(|f| figure(f.as_ref(), of, name == "GTT")));
-        row.push(words);
+        row.push(printable(words.as_bytes()));
         cells.push(row);
     }
     if cells.is_empty() {
@@ -240,3 +242,7 @@ fn seen_notes(notes: &mut Vec<String>, seen: &Seen) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "memory_text_tests.rs"]
+mod tests;

@@ -91,8 +91,7 @@ impl Subject<'_> {
     /// What the samples add up to: computed from them where they are at hand, else as the record has it.
     pub fn sums(&self) -> Option<Sums> {
         let noted = self.seen().map(|seen| seen.sums.clone());
-        let steady = self.book.and_then(Book::steady);
-        self.memory.map(|series| Sums::of(series, steady)).or(noted)
+        self.memory.map(|series| Sums::by_phases(series, self.book.map(|b| &b.phases))).or(noted)
     }
 
     /// What was seen of the memory besides its samples.

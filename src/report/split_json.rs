@@ -20,6 +20,7 @@ pub fn split(split: &Split) -> Value {
         "unattributed_share": split.unattributed_share,
         "unattributed_why": split.unattributed_why,
         "duplicate_share": split.duplicate_share,
+        "file_bytes": split.file_bytes,
         "packed_bounds": {
             "first_decode_bytes": split.bounds.first_decode,
             "steady_rest_bytes": split.bounds.steady_rest,

@@ -125,6 +125,16 @@ fn reasons(out: &mut String, split: &Split, start_ns: u64) {
         }
         _ => writeln!(out, "  duplicate: unknown"),
     };
+    if let Some(file) = split.file_bytes {
+        let all = split.rows.iter().filter(|row| row.what == What::Model).filter_map(|row| row.bytes);
+        let all = all.fold(0, u64::saturating_add);
+        let _ = writeln!(
+            out,
+            "  weights: {} MiB in model buffers, hosts' with them, of a file of {} MiB (weights once: about the same)",
+            mib(all),
+            mib(file)
+        );
+    }
     if let Some(ns) = split.peak.at_ns {
         let last = split.last.at_ns.unwrap_or(ns);
         let [peak, last] = [ns, last].map(|ns| show(ns.saturating_sub(start_ns)));

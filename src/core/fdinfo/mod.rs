@@ -280,11 +280,6 @@ impl Body {
         Memory { best, key: key.filter(|_| best.is_some()), total: total.value(), shared: shared.value() }
     }
 
-    /// It has memory keys, readable or not.
-    pub fn has_memory_keys(&self) -> bool {
-        self.slots.iter().any(|s| s.best().1.is_some())
-    }
-
     /// A memory key of it cannot be read.
     pub fn has_rejected(&self) -> bool {
         self.anomalies.units + self.anomalies.underflows > 0

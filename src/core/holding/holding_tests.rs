@@ -188,6 +188,21 @@ fn a_projector_and_an_adapter_add_to_the_model() {
 }
 
 #[test]
+fn the_files_that_are_held_are_known_by_their_size() {
+    let sized = |name: &str, mib: u32| {
+        let size =
+            format!("print_info: no_alloc              = 0\nprint_info: file size   = {mib}.00 MiB (8 BPW)");
+        model(name, mib).replace("print_info: no_alloc              = 0", &size)
+    };
+    let (first, second, ctx) = (sized("HRX0", 100), sized("HRX0", 30), context(8, 4, 1));
+    let files = |lines: &[&str]| book(lines).holding.files.map(|bytes| bytes >> 20);
+    assert_eq!(files(&[&first, &ctx]), Some(100));
+    assert_eq!(files(&[&first, &ctx, &second, &ctx]), Some(130));
+    assert_eq!(files(&[&first, &ctx, &end(4), &second, &ctx]), Some(100), "of the two the one at the peak");
+    assert_eq!(files(&[&first, &ctx, &model("HRX0", 5), &ctx]), None, "one of two is not known");
+}
+
+#[test]
 fn devices_and_hosts_are_told_apart_by_the_buffer_types_name() {
     use crate::core::parse::llama::Place;
     for name in

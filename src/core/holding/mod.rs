@@ -51,6 +51,8 @@ pub struct Holding {
     /// A device or buffer type of HRX was named.
     pub hrx: bool,
     table_open: bool,
+    /// Bytes of the tensors of the files that were loaded at the peak, when they are known.
+    pub files: Option<u64>,
     /// The last table behind a real context.
     pub table: Option<Table>,
     /// The largest copy of a state on a device, which no row holds: bytes and buffer type.
@@ -118,6 +120,7 @@ impl Holding {
                 self.state_copy = Some((bytes, shown(name)));
             }
             Word::Loading => process.load(),
+            Word::FileSize(bytes) => process.file_size(bytes),
             Word::NoAlloc(trial) => process.set_trial(trial),
             Word::FitEnds => process.end_trial(),
             Word::Context => process.context(ns),
@@ -179,6 +182,8 @@ impl Holding {
         }
         if self.peak.as_ref().is_none_or(|(_, peak)| peak.weight() < all.weight()) {
             self.peak = Some((self.ns, all.clone()));
+            let mut files = self.processes.iter().map(|(_, process)| process.files());
+            self.files = files.try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
         }
         self.history.push(self.ns, all, Held::device);
     }

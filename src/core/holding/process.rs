@@ -13,6 +13,8 @@ const ROUNDING: u64 = 6_000;
 pub struct Model {
     /// Its weights and adapters.
     pub held: Held,
+    /// Bytes of its file's tensors.
+    pub file_bytes: Option<u64>,
     /// A context was made on it.
     used: bool,
     /// It is a trial's, without memory.
@@ -102,6 +104,19 @@ impl Process {
         if self.models.len() < MOST {
             self.models.push(Model { trial: self.trial, ..Model::default() });
         }
+    }
+
+    /// The size of the tensors of the model that is being loaded.
+    pub fn file_size(&mut self, bytes: u64) {
+        if let Some(model) = self.models.last_mut() {
+            model.file_bytes = Some(bytes);
+        }
+    }
+
+    /// Bytes of the tensors of all files that are loaded, when each one's is known.
+    pub fn files(&self) -> Option<u64> {
+        let real = self.models.iter().filter(|m| !m.trial && !m.held.shares.is_empty());
+        real.map(|m| m.file_bytes).try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
     }
 
     /// What follows is a trial, or is none. The model that is being loaded is told so by this.

@@ -124,6 +124,11 @@ impl Series {
         self.entries.iter().map(|e| &e.sample)
     }
 
+    /// The kept ones by time, each with the number of those right before it that were like it and are not kept.
+    pub fn entries(&self) -> impl Iterator<Item = (&Sample, u32)> {
+        self.entries.iter().map(|e| (&e.sample, e.before))
+    }
+
     /// What is exact for the whole run.
     pub fn whole(&self) -> &Whole {
         &self.whole
@@ -166,17 +171,15 @@ impl Series {
     /// The median of GTT from `from` to `until` (ns, both included), bytes: the lower of two middle ones. Of whole samples,
     /// unless most of those that know GTT are partial.
     pub fn median_between(&self, from: u64, until: u64) -> Option<u64> {
-        let (whole, known) = self.whole_and_known(from, until);
+        let whole = self.count(from, until, Sample::is_whole);
+        let known = self.count(from, until, |s| s.gtt_bytes.is_some());
         let whole_only = whole > 0 && whole >= known - whole;
         self.median(from, until, |s| s.gtt_bytes.filter(|_| s.is_whole() || !whole_only))
     }
 
-    /// How many samples of a time are whole, and of how many GTT is known.
-    pub fn whole_and_known(&self, from: u64, until: u64) -> (u64, u64) {
-        self.within(from, until).fold((0, 0), |(whole, known), (s, weight)| {
-            let (is_whole, is_known) = (s.is_whole(), s.gtt_bytes.is_some());
-            (whole + weight * u64::from(is_whole), known + weight * u64::from(is_known))
-        })
+    /// How many samples of a time are so.
+    pub fn count(&self, from: u64, until: u64, is: impl Fn(&Sample) -> bool) -> u64 {
+        self.within(from, until).filter(|(s, _)| is(s)).map(|(_, weight)| weight).sum()
     }
 
     /// The median of any figure, of the samples that know it; the lower of two middle ones.

@@ -52,7 +52,7 @@ fn equal_neighbours_are_one_and_count_as_many() {
     assert_eq!(flat.peak_between(10_000, 20_000).and_then(|s| s.gtt_bytes), Some(7), "inside the stretch");
     assert_eq!(flat.median_between(10_001, 10_002), Some(7), "between two samples of it");
     assert_eq!(flat.known_at(30_000).and_then(|s| s.gtt_bytes), Some(7));
-    assert_eq!(flat.whole_and_known(0, u64::MAX), (1_010, 1_010));
+    assert_eq!(flat.count(0, u64::MAX, Sample::is_whole), 1_010);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn days_of_samples_stay_within_bounds_and_keep_every_peak() {
     assert_eq!(long.peak_between(0, u64::MAX).map(|s| (s.ns, s.gtt_bytes)), Some((peak, Some(9_999))));
     assert_eq!(long.whole().most_gtt.map(|s| s.ns), Some(peak));
     assert_eq!(long.whole().last_whole.map(|s| s.ns), Some(count - 1));
-    let (whole, _) = long.whole_and_known(0, u64::MAX);
+    let whole = long.count(0, u64::MAX, Sample::is_whole);
     assert!(whole.abs_diff(count) <= 1, "{whole} of {count}");
 }
 
@@ -80,7 +80,7 @@ proptest! {
         let median = sorted.get(sorted.len().saturating_sub(1) / 2).copied();
         prop_assert_eq!(merged.median_between(0, u64::MAX), median);
         prop_assert_eq!(merged.peak_between(0, u64::MAX).and_then(|s| s.gtt_bytes), sorted.last().copied());
-        prop_assert_eq!(merged.whole_and_known(0, u64::MAX).1, sorted.len() as u64);
+        prop_assert_eq!(merged.count(0, u64::MAX, |s| s.gtt_bytes.is_some()), sorted.len() as u64);
         let last = all.iter().rfind(|s| s.gtt_bytes.is_some());
         prop_assert_eq!(merged.known_at(u64::MAX), last);
         prop_assert!(merged.samples().all(|s| all.contains(s)));

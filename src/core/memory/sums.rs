@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::memory::sample::{STATES, Sample, State};
 use crate::core::memory::series::Series;
+use crate::core::phases::Phases;
 
 /// The sums of a series. Absent = unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ pub struct Figures {
 }
 
 impl Sums {
+    /// The sums of a run whose log tells when load ended and tear-down began.
+    pub fn by_phases(series: &Series, phases: Option<&Phases>) -> Sums {
+        let last = series.samples().next_back().map(|s| s.ns);
+        Sums::of(series, phases.zip(last).and_then(|(phases, last)| phases.steady_until(last)))
+    }
+
     /// The sums. `steady` is the time between load and tear-down, where it is known.
     pub fn of(series: &Series, steady: Option<(u64, u64)>) -> Sums {
         let whole = series.whole();
@@ -87,7 +94,8 @@ fn peak(series: &Series) -> Option<Figures> {
 
 fn median(series: &Series, steady: Option<(u64, u64)>) -> Option<Figures> {
     let (from, until) = steady.unwrap_or((0, u64::MAX));
-    let (whole, known) = series.whole_and_known(from, until);
+    let known = series.count(from, until, |s| s.gtt_bytes.is_some());
+    let bounds = series.count(from, until, |s| s.gtt_bytes.is_some() && is_lower_bound(s));
     let first = |is: &dyn Fn(&Sample) -> bool| {
         series.samples().find(|s| (from..=until).contains(&s.ns) && is(s)).map(|s| s.ns)
     };
@@ -102,7 +110,8 @@ fn median(series: &Series, steady: Option<(u64, u64)>) -> Option<Figures> {
         device_gtt_used_bytes: series.median(from, until, |s| s.device_gtt_used_bytes),
         at_ns: gtt_bytes.and_then(|_| first(&|s| s.gtt_bytes == gtt_bytes)).or(rss_at_ns),
         rss_at_ns,
-        lower_bound: known > 0 && whole < known - whole,
+        // Few of them are none of the median's matter.
+        lower_bound: bounds > known - bounds,
     };
     (gtt_bytes.is_some() || rss_bytes.is_some()).then_some(figures)
 }

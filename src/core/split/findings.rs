@@ -4,7 +4,7 @@ use super::{MAX_UNATTRIBUTED, Split, blind};
 use crate::core::amount::{MIB, mib, signed_mib};
 use crate::core::book::Book;
 use crate::core::memory::sample::State;
-use crate::core::memory::series::Series;
+use crate::core::memory::sums::Sums;
 use crate::core::run::Run;
 use crate::core::text::count;
 
@@ -18,12 +18,12 @@ pub struct Finding {
 }
 
 /// All of them, the failing ones first.
-pub fn all(split: &Split, book: &Book, series: Option<&Series>, run: &Run) -> Vec<Finding> {
+pub fn all(split: &Split, book: &Book, sums: &Sums, run: &Run) -> Vec<Finding> {
     let mut texts: Vec<Finding> = Vec::new();
     let mut add = |fails: bool, text: Option<String>| {
         texts.extend(text.map(|text| Finding { fails, text }));
     };
-    add(true, negative(split, series));
+    add(true, negative(split, sums));
     add(true, too_much(split, run));
     // Of a run that was not asked for a split it is no loss.
     add(true, split.unjudged.clone().filter(|_| run.split));
@@ -50,7 +50,7 @@ pub fn all(split: &Split, book: &Book, series: Option<&Series>, run: &Run) -> Ve
             )),
         );
     }
-    add(false, samples(series));
+    add(false, samples(sums));
     add(
         false,
         book.resumed.then(|| "lines before the supervisor was killed are not in this split".to_owned()),
@@ -66,11 +66,10 @@ pub fn all(split: &Split, book: &Book, series: Option<&Series>, run: &Run) -> Ve
 }
 
 /// The parts are more than the whole.
-fn negative(split: &Split, series: Option<&Series>) -> Option<String> {
+fn negative(split: &Split, sums: &Sums) -> Option<String> {
     let whole = split.peak.process?;
     let more = split.peak.rows.checked_sub(whole).filter(|more| *more > MIB / 100)?;
-    let vram =
-        series.and_then(|s| s.samples().filter_map(|s| s.vram_bytes).max()).filter(|bytes| *bytes > MIB);
+    let vram = sums.peak.and_then(|f| f.vram_bytes).filter(|bytes| *bytes > MIB);
     let vram =
         vram.map_or(String::new(), |bytes| format!("; up to {} MiB of VRAM are not in the peak", mib(bytes)));
     Some(format!(
@@ -109,17 +108,16 @@ pub fn not_judged(split: &Split, run: &Run) -> Option<String> {
 }
 
 /// What the sampler could not see.
-fn samples(series: Option<&Series>) -> Option<String> {
-    let series = series?;
-    let of = |state: State| series.samples().filter(|s| s.state == state).count() as u64;
+fn samples(sums: &Sums) -> Option<String> {
+    let of = |state: State| sums.states.get(state.word()).copied().unwrap_or(0);
     let parts = [
-        (of(State::Partial), "lack a client whose memory the kernel did not tell"),
-        (of(State::Denied), "lack a process that may not be read"),
+        (of(State::Partial), "a client whose memory the kernel did not tell"),
+        (of(State::Denied), "a process that may not be read"),
     ];
     let parts: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, what)| format!("{} {what}", count(*n, "sample")))
+        .map(|(n, what)| format!("{n} of {} without {what}", count(sums.samples, "sample")))
         .collect();
-    (!parts.is_empty()).then(|| format!("{}: the figures are at least what is shown", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}: the process has at least what is shown", parts.join(", ")))
 }

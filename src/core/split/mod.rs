@@ -14,8 +14,10 @@ use crate::core::book::Book;
 use crate::core::holding::buffers::{Held, Share};
 use crate::core::memory::sample::State;
 use crate::core::memory::series::Series;
+use crate::core::memory::sums::{Figures, Sums};
 use crate::core::parse::llama::{Kind, Place};
 use crate::core::run::Run;
+use crate::core::text::printable;
 use findings::Finding;
 
 /// A line about a buffer comes at most so much later than a sample that has it already, ns.
@@ -128,6 +130,8 @@ pub struct Split {
     pub unattributed_share: Option<f64>,
     /// Packed copies as a part of the loader's weights on devices.
     pub duplicate_share: Option<f64>,
+    /// Bytes of the tensors of the loaded files, by the log.
+    pub file_bytes: Option<u64>,
     /// What bounds packed copies that no trace tells of.
     pub bounds: packed::Bounds,
     /// GTT in each phase.
@@ -143,9 +147,13 @@ pub struct Split {
 }
 
 impl Split {
-    /// The split from a run's lines, its samples if there are any, and its record.
+    /// The split from a run's lines, its record, and its samples; where they are not at hand from what the record notes of
+    /// them.
     pub fn of(book: &Book, series: Option<&Series>, run: &Run) -> Split {
-        let moments = Moments::of(book, series);
+        let noted = || run.end.as_ref().and_then(|end| end.memory.as_ref()).map(|seen| seen.sums.clone());
+        let sums = series.map(|series| Sums::by_phases(series, Some(&book.phases)));
+        let sums = sums.or_else(noted).unwrap_or_default();
+        let moments = Moments::of(book, &sums);
         let [at_peak, at_steady, at_last] = moments.held(book);
         let mut split = Split { loaded: book.holding.loads > 0, ..Split::default() };
         split.rows = rows(&at_peak, &at_steady, &at_last);
@@ -157,13 +165,14 @@ impl Split {
         split.peak = split.column(moments.peak, |row| row.bytes);
         split.steady = split.column(moments.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
         split.last = split.column(moments.last, |row| row.final_bytes);
-        split.process_why = split.peak.process.is_none().then(|| no_figure(series));
+        split.process_why = split.peak.process.is_none().then(|| no_figure(&sums, run));
         split.shares();
+        split.file_bytes = book.holding.files.filter(|bytes| *bytes > 0);
         split.bounds = packed::bounds(book, series, &split);
         split.phases = phases::rows(&book.phases, series);
         split.second = book.holding.table.as_ref().map(second::rows).unwrap_or_default();
         split.unjudged = findings::not_judged(&split, run);
-        split.findings = findings::all(&split, book, series, run);
+        split.findings = findings::all(&split, book, &sums, run);
         split
     }
 
@@ -225,13 +234,14 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(book: &Book, series: Option<&Series>) -> Moments {
-        let figure = |s: &crate::core::memory::sample::Sample| s.gtt_bytes.map(|bytes| (Some(s.ns), bytes));
+    fn of(book: &Book, sums: &Sums) -> Moments {
+        let figure = |f: Option<Figures>| f.and_then(|f| f.gtt_bytes.map(|bytes| (f.at_ns, bytes)));
         let span = book.phases.steady().map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
-        let last = series.and_then(|s| s.known_at(u64::MAX)).and_then(figure);
+        let last = figure(sums.last);
         Moments {
-            peak: series.and_then(|s| s.peak_between(0, u64::MAX)).and_then(figure),
-            steady: series.zip(span).and_then(|(s, (from, until))| s.median_between(from, until)),
+            peak: figure(sums.peak),
+            // Over all samples, with load and tear-down, it would not be the steady state.
+            steady: sums.steady.filter(|_| span.is_some()).and_then(|f| f.gtt_bytes),
             steady_end: span.map(|(_, until)| until),
             last,
             // What a tear-down frees is not in the log.
@@ -246,8 +256,9 @@ impl Moments {
             Some((Some(ns), _)) => Some(holding.at_sample(ns, LATE).cloned().unwrap_or_default()),
             _ => holding.peak().map(|(_, held)| held.clone()),
         };
-        let at = |ns: Option<u64>| ns.and_then(|ns| holding.at(ns).cloned());
-        [peak, at(self.steady_end), at(self.last_ns)]
+        // The first line of a tear-down may have the same stamp as the last one.
+        let steady = self.steady_end.and_then(|ns| holding.at_sample(ns.saturating_sub(1), 1).cloned());
+        [peak, steady, self.last_ns.and_then(|ns| holding.at(ns).cloned())]
     }
 }
 
@@ -309,17 +320,22 @@ fn state_copy(book: &Book) -> Option<Row> {
 }
 
 /// Why the process's figure is unknown.
-fn no_figure(series: Option<&Series>) -> String {
-    let Some(series) = series.filter(|s| s.samples().next().is_some()) else {
-        return "no samples of GPU memory were taken".to_owned();
-    };
-    let seen = |state: State| series.samples().any(|s| s.state == state);
-    if seen(State::Denied) {
-        "a process of the tree may not be read: run hrx-wrap as its user".to_owned()
-    } else if seen(State::Unsupported) {
-        "the driver tells no memory of its clients: a newer kernel does".to_owned()
+fn no_figure(sums: &Sums, run: &Run) -> String {
+    let driver = run.sampling.as_ref().map_or("amdgpu", |sampling| sampling.driver.as_str());
+    let client = if driver == "any" {
+        "DRM client".to_owned()
     } else {
-        "no amdgpu client was seen".to_owned()
+        format!("{} client", printable(driver.as_bytes()))
+    };
+    let seen = |state: State| sums.states.contains_key(state.word());
+    if sums.samples == 0 {
+        "no samples of GPU memory are at hand".to_owned()
+    } else if seen(State::Unsupported) || seen(State::Partial) {
+        format!("a {client} was seen, and the kernel prints no memory of it")
+    } else if seen(State::Denied) {
+        format!("no {client} was seen in what may be read: run hrx-wrap as the user of the processes")
+    } else {
+        format!("no {client} was seen")
     }
 }
 

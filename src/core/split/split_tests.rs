@@ -257,7 +257,7 @@ fn no_client_is_a_reason_and_no_negative_row() {
     assert_eq!(split.process_why.as_deref(), Some("no amdgpu client was seen"));
     assert_eq!((split.peak.unattributed, split.unattributed_share), (None, None));
     let none = Split::of(&book(&lines), None, &asked());
-    assert_eq!(none.process_why.as_deref(), Some("no samples of GPU memory were taken"));
+    assert_eq!(none.process_why.as_deref(), Some("no samples of GPU memory are at hand"));
 }
 
 #[test]
@@ -334,4 +334,35 @@ fn unknown_is_no_change_from_0() {
     let model = all.iter().find(|d| d.name == "model").unwrap();
     assert!(matches!(model.change, Change::Unknown(_)), "a log that tells nothing is no 0: {model:?}");
     assert!(matches!(all[0].change, Change::Unknown(_)));
+}
+
+#[test]
+fn a_tear_down_in_one_read_has_the_steady_state_before_it() {
+    let mut log = recorded(
+        "load_tensors: HRX0 model buffer size = 70.00 MiB",
+        "llama_kv_cache: HRX0 KV buffer size = 8.00 MiB",
+        "sched_reserve: HRX0 compute buffer size = 1.00 MiB",
+        "host weight resident=5 MiB",
+    );
+    let end = "~llama_context: HRX0 compute buffer size is 1.0000 MiB, matches expectation of 1.0000 MiB";
+    log.push((900, end.to_owned()));
+    let split = split_of(&log, &series(&[(600, Some(90 * 1024)), (800, Some(90 * 1024))]));
+    let kv = split.rows.iter().find(|row| row.what == What::Kv).unwrap();
+    assert_eq!(kv.steady_bytes, Some(8 * MIB));
+}
+
+#[test]
+fn without_samples_the_record_has_what_they_add_up_to() {
+    use crate::core::memory::seen::Seen;
+    let log =
+        recorded("load_tensors: HRX0 model buffer size = 70.00 MiB", "", "", "host weight resident=5 MiB");
+    let lines: Vec<(u64, &str)> = log.iter().map(|(ms, text)| (*ms, text.as_str())).collect();
+    let (book, samples) = (book(&lines), series(&[(600, Some(90 * 1024)), (800, Some(85 * 1024))]));
+    let sums = Sums::by_phases(&samples, Some(&book.phases));
+    let seen = Seen { sums, ..Seen::default() };
+    let end = crate::core::run::End { memory: Some(seen), ..Default::default() };
+    let noted = Split::of(&book, None, &Run { end: Some(end), ..asked() });
+    let whole = Split::of(&book, Some(&samples), &asked());
+    assert_eq!((noted.peak, noted.steady, noted.last), (whole.peak, whole.steady, whole.last));
+    assert_eq!(noted.peak.unattributed, Some(15 * MIB as i64));
 }

@@ -82,7 +82,7 @@ fn lines_that_print_mib_and_are_no_buffer() {
         "llm_load_tensors: ggml ctx size =    0.02 MiB",
         "srv    load_model: prompt cache is enabled, size limit: 8192 MiB",
         "load: token to piece cache size = 0.0011 MB",
-        "print_info: file size   = 2.32 GiB (4.95 BPW) ",
+        "other: file size   = 2.32 GiB (4.95 BPW) ",
         "print_info: model size: 12.00 MiB",
         "llama_model_quantize_impl: model size  =   260.10 MiB",
         "buffer size = 3.00 MiB",
@@ -109,6 +109,8 @@ fn the_words_of_a_contexts_end() {
 fn marks_of_every_phase() {
     for (line, expected) in [
         ("llama_model_loader: loaded meta data with 24 key-value pairs and 39 tensors", Word::Loading),
+        ("print_info: file size   = 3.50 MiB (32.00 BPW) ", Word::FileSize(7 * MIB / 2)),
+        ("llm_load_print_meta: model size       = 1.50 GiB (4.95 BPW) ", Word::FileSize(1536 * MIB)),
         ("print_info: no_alloc              = 1", Word::NoAlloc(true)),
         ("print_info: no_alloc         = 0", Word::NoAlloc(false)),
         ("cmn  common_init_: fitting params to device memory ...", Word::FitBegins),

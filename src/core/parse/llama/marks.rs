@@ -3,6 +3,16 @@
 use memchr::memmem;
 
 use super::Word;
+use crate::core::amount::bytes;
+
+/// `print_info: file size   = 2.32 GiB (4.95 BPW)`, `llm_load_print_meta: model size       = 3.50 MiB` (2024).
+pub fn file_size(text: &[u8], at: usize) -> Option<Word<'_>> {
+    let before = text[..at].trim_ascii_end();
+    let own = before.ends_with(b"print_info:") || before.ends_with(b"print_meta:");
+    let value = &text[at..];
+    let value = value[memmem::find(value, b"=")? + 1..].trim_ascii_start();
+    bytes(value).filter(|_| own).map(Word::FileSize)
+}
 
 /// `no_alloc              = 1`: what follows is a trial without memory behind it.
 pub fn no_alloc(text: &[u8], at: usize) -> Option<Word<'_>> {

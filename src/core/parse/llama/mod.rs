@@ -31,6 +31,8 @@ pub enum Word<'a> {
         /// Its size.
         bytes: u64,
     },
+    /// The tensors of a model's file have so many bytes.
+    FileSize(u64),
     /// A context ends, and this was its work space.
     Destroyed {
         /// The buffer type.
@@ -107,9 +109,11 @@ pub struct Said<'a> {
 type Read = for<'a> fn(&'a [u8], usize) -> Option<Word<'a>>;
 
 /// What a line is known by, and who reads it.
-const MARKS: [(&str, Read); 29] = [
+const MARKS: [(&str, Read); 31] = [
     ("buffer size", buffers::size),
     ("model size:", buffers::projector),
+    ("file size   = ", marks::file_size),
+    ("model size       = ", marks::file_size),
     ("allocated '", buffers::state_copy),
     ("loaded meta data with", |_, _| Some(Word::Loading)),
     ("no_alloc", marks::no_alloc),

@@ -15,9 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::core::memory::sample::Sample;
 use crate::core::memory::seen::Seen;
 use crate::core::memory::series::Series;
 use crate::core::memory::table;
+use crate::core::progress::Gtt;
 use crate::live::log::LogFile;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
@@ -122,6 +124,14 @@ impl Nudge {
     /// The tree has other processes: they are looked for at the next sample.
     pub fn changed(&self) {
         self.0.changed.store(true, Ordering::Release);
+    }
+
+    /// GTT as it was seen last, and the most so far, bytes; `None` while a sample is being taken, or none knew it.
+    pub fn gtt(&self) -> Option<Gtt> {
+        let state = self.0.state.try_lock().ok()?;
+        let whole = state.series.whole();
+        let of = |sample: Option<Sample>| sample.and_then(|s| s.gtt_bytes);
+        of(whole.most_gtt).map(|most| (of(whole.last_known), Some(most)))
     }
 
     /// GTT of the clients that a process held in the last sample, bytes.

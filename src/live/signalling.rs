@@ -124,7 +124,7 @@ mod tests {
             let queued = Arrival { queued: true, ..signal };
             assert!(!merges.repeats(at(queued, 6_000_001)), "{talk}: of those that queue each one counts");
         }
-        let key = Arrival { sender: 0, signal: signals::INT, queued: false };
+        let key = Arrival { sender: 0, signal: signals::INT, ..term };
         assert!(!merges.repeats(at(key, 0)) && !merges.repeats(at(key, 1)), "so does a key");
     }
 }

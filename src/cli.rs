@@ -11,7 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cmd::demo_target;
 use sampling::{MemArgs, SamplesArgs, SamplingArgs};
 
+mod compare;
+mod pictures;
 pub mod stamp;
+pub use compare::CompareArgs;
+pub use pictures::PictureArgs;
 
 const TRACE_FORMAT: &str = "\
 The kept trace has one line for each line of the target's stderr: '<ns> <the line, unchanged>', where ns is \
@@ -35,6 +39,13 @@ One line a kernel: id, FAMILY:NAME, number of bindings, source, origin ('-' = un
 An id is decimal or 0x hexadecimal. A name without family stands for every kernel that is called so, or else for those \
 that have it in their name. Kernels of the family hip are in no manifest: hrx-wrap kernels hip:SYMBOL computes the id.\n\n\
 Exit status: 0 done, 1 a word stands for no kernel, 2 usage or I/O.";
+
+const COMPARE: &str = "\
+Times are a run of a program, behind its first one (kernels are made on first use), so runs of different length can be \
+compared. 'noise' is half the 99 % interval of the difference; 'no difference' is said only where it is under the \
+threshold. With one run a side it is the spread inside the runs: give three a side for what differs from run to run.\n\n\
+Exit status: 0 no regression, 1 a regression above --threshold that is larger than the noise, 2 usage or I/O, \
+3 not comparable (serial trace against none, other stamps or clock, no kernel in both) without --force.";
 
 const MEM: &str = "\
 GTT is what is resident where the kernel says so; a process's clients are counted once, however many descriptors and \
@@ -80,6 +91,9 @@ pub enum Command {
          Exit status: 0 done, 1 nothing to report or --strict failed, 2 usage or I/O."
     ))]
     Parse(ParseArgs),
+    /// Two or more runs side by side: where the time went up or down, and whether that is more than noise.
+    #[command(after_long_help = COMPARE, override_usage = "hrx-wrap compare [OPTIONS] BASE NEW…\n       hrx-wrap compare [OPTIONS] BASE… --vs NEW…\n       hrx-wrap compare [OPTIONS] --label OLD --label NEW RUN…")]
+    Compare(CompareArgs),
     /// The GPU memory that a running process tree holds now.
     #[command(after_long_help = MEM)]
     Mem(MemArgs),
@@ -200,7 +214,8 @@ pub struct RunArgs {
     /// How the split is read.
     #[command(flatten)]
     pub reading: split::ReadingArgs,
-    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json.
+    /// Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json report.html
+    /// timeline.pftrace.
     ///
     /// It must be new or empty. %h %p %t %n in it stand for host, our pid, UTC time and the target's name.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -217,6 +232,9 @@ pub struct RunArgs {
     /// The report as JSON in this file (- = stdout).
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Pictures.
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     /// End the target after this time: 90, 90s, 15m, 1h30m; 0 = never.
     #[arg(short, long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<u64>,
@@ -238,6 +256,9 @@ pub struct RunArgs {
     /// Where lines are stamped.
     #[command(flatten)]
     pub stamps: stamp::StampArgs,
+    /// One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak.
+    #[arg(long)]
+    pub progress: bool,
     /// Leave processes alone that outlive the target; the default is to end them.
     #[arg(long)]
     pub leave: bool,
@@ -270,6 +291,9 @@ pub struct ParseArgs {
     /// The tables.
     #[command(flatten)]
     pub tables: TableArgs,
+    /// Pictures.
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     /// How the split is read.
     #[command(flatten)]
     pub reading: split::ReadingArgs,

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_hrx_wrap_global_optspecs
-    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= t/timeout= k/kill-after= signal= preserve-status stdio= echo= stamp= leave label= env= h/help V/version
+    string join \n p/profile programs= commands= manifests= sort= top= unit= csv= markdown= interval= samples= driver= proc= sys= s/split verbose-by= max-unattributed= packed-pattern= strict o/out= force log= report= json= html= timeline= timeline-max= t/timeout= k/kill-after= signal= preserve-status stdio= echo= stamp= progress leave label= env= h/help V/version
 end
 
 function __fish_hrx_wrap_needs_command
@@ -51,10 +51,13 @@ arg\t'-v behind the arguments'
 none\t'Not at all'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json report.html timeline.pftrace' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l html -d 'The report as a page in this file: one file, no network (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l timeline -d 'The timeline in this file, for ui.perfetto.dev; FILE.json: as Chrome trace JSON' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l timeline-max -d 'Spans of the timeline at the most; of a longer run whole programs from its start, the slowest dispatches and the last ones are drawn, and the timeline says so' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m; 0 = never' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l signal -d 'The signal that a timeout sends first' -r
@@ -74,11 +77,13 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s s -l split -d 'Split 
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l progress -d 'One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s V -l version -d 'Print version'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "run" -d 'Supervise one command'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "parse" -d 'The same report from what a run left: a run folder, a kept trace, or `-` for standard input'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "compare" -d 'Two or more runs side by side: where the time went up or down, and whether that is more than noise'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "mem" -d 'The GPU memory that a running process tree holds now'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "kernels" -d 'The kernel catalogue: id to family and name, and back'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -a "demo" -d 'A built-in target, no GPU or model needed: every report from one command'
@@ -111,10 +116,13 @@ arg\t'-v behind the arguments'
 none\t'Not at all'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json' -r -f -a "(__fish_complete_directories)"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s o -l out -d 'Keep the run in this folder: run.json trace.log gtt.tsv report.txt report.json report.html timeline.pftrace' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l log -d 'Keep the time-stamped trace of stderr in this file' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l report -d 'The text report goes to this file instead of stderr (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l json -d 'The report as JSON in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l html -d 'The report as a page in this file: one file, no network (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l timeline -d 'The timeline in this file, for ui.perfetto.dev; FILE.json: as Chrome trace JSON' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l timeline-max -d 'Spans of the timeline at the most; of a longer run whole programs from its start, the slowest dispatches and the last ones are drawn, and the timeline says so' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s t -l timeout -d 'End the target after this time: 90, 90s, 15m, 1h30m; 0 = never' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s k -l kill-after -d 'From the first signal to SIGKILL' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l signal -d 'The signal that a timeout sends first' -r
@@ -134,6 +142,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s s -l split -d 
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l progress -d 'One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l leave -d 'Leave processes alone that outlive the target; the default is to end them'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l samples -d 'Samples of the memory: a gtt.tsv, or a list of \'TIME KIB\' pairs, one a line' -r -F
@@ -154,10 +163,26 @@ us\t'Microseconds'
 ms\t'Milliseconds'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l csv -d 'The tables as CSV in this file (- = stdout)' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l markdown -d 'The tables as Markdown in this file (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l html -d 'The report as a page in this file: one file, no network (- = stdout)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l timeline -d 'The timeline in this file, for ui.perfetto.dev; FILE.json: as Chrome trace JSON' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l timeline-max -d 'Spans of the timeline at the most; of a longer run whole programs from its start, the slowest dispatches and the last ones are drawn, and the timeline says so' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l vs -d 'The runs before it are the base\'s, those behind it the new ones: medians, spread and a verdict a row' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l label -d 'Given twice: the runs with the first label are the base\'s, those with the second the new ones' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l threshold -d 'A change of more than this is a regression, percent' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l manifests -d 'Kernel manifests, as for parse; may be given again' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l top -d 'Rows a table' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l unit -d 'The unit of kernels\' times' -r -f -a "ns\t'Nanoseconds'
+us\t'Microseconds'
+ms\t'Milliseconds'"
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l json -d 'The comparison as JSON in this file (- = stdout, then without the text)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l markdown -d 'The comparison as Markdown in this file (- = stdout, then without the text)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l html -d 'The comparison as a page in this file (- = stdout, then without the text)' -r -F
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l force -d 'Compare what is not comparable; the report still says why it is not'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l pid -d 'A process, with everything below it; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l watch -d 'Look again after each such time, 1ms or more, until the processes have ended' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand mem" -l driver -d 'The DRM driver whose clients are counted; any = all' -r
@@ -180,6 +205,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l serial
 off\t'Never'
 env\t'When `GGML_HRX_DEBUG_SERIAL_EXECUTION` says so'"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l scale -d 'Multiply every device time' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l slow -d 'A kernel (by its name) takes so many percent longer on the device' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l device-us -d 'Every kernel takes N µs on the device; 0 = no wait at all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l launch-us -d 'A launch takes N µs on the host' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l load-ms -d 'Loading the model takes N ms' -r

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::manifests;
+use crate::cmd::places::Places;
 use crate::cmd::replaceable::{names_in, replaceable};
 use crate::cmd::samples::{self, Samples};
+use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
@@ -20,7 +22,7 @@ use crate::core::split::Split;
 use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log, status};
 use crate::report::view::View;
-use crate::report::{Source, Subject, json, tables, text};
+use crate::report::{Source, Subject, json, page, tables, text};
 use crate::sys::fd;
 
 pub use crate::cmd::files::{deliver, is_dash, replace};
@@ -28,50 +30,6 @@ pub use crate::cmd::files::{deliver, is_dash, replace};
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
     ["run.json", "trace.log", "gtt.tsv", "report.txt", "report.json", "report.html", "timeline.pftrace"];
-
-/// Where things go.
-#[derive(Clone, Debug, Default)]
-pub struct Places {
-    /// The run folder.
-    pub out: Option<PathBuf>,
-    /// It may replace a run of ours.
-    pub force: bool,
-    /// The kept trace.
-    pub log: Option<PathBuf>,
-    /// The text report instead of stderr.
-    pub report: Option<PathBuf>,
-    /// The JSON report.
-    pub json: Option<PathBuf>,
-    /// The samples.
-    pub samples: Option<PathBuf>,
-    /// The tables as CSV.
-    pub csv: Option<PathBuf>,
-    /// The tables as Markdown.
-    pub markdown: Option<PathBuf>,
-    /// Kernel manifests that the user named.
-    pub manifests: Vec<PathBuf>,
-    /// How tables are shown.
-    pub view: View,
-    /// A report that fails makes our status another one.
-    pub strict: bool,
-}
-
-impl Places {
-    /// Whether a report goes to our standard output.
-    pub fn need_stdout(&self) -> bool {
-        [&self.report, &self.json, &self.csv, &self.markdown].into_iter().flatten().any(|p| is_dash(p))
-    }
-
-    /// Where the kept trace will be.
-    pub fn log_path(&self) -> Option<PathBuf> {
-        self.log.clone().or_else(|| self.out.as_ref().map(|out| out.join("trace.log")))
-    }
-
-    /// Whether anything is kept, so that it is worth asking git.
-    fn keep_anything(&self) -> bool {
-        [&self.out, &self.log, &self.samples, &self.json, &self.report].into_iter().any(Option::is_some)
-    }
-}
 
 /// The files of one run.
 #[derive(Debug)]
@@ -112,6 +70,7 @@ impl Kept {
     }
 
     fn open_all(&mut self, run: &Run) -> anyhow::Result<Option<Log>> {
+        self.places.check_timeline()?;
         if let Some(out) = self.places.out.clone() {
             self.make_folder(&out)?;
             self.owned = true;
@@ -119,7 +78,8 @@ impl Kept {
             self.places.samples = self.places.samples.take().or_else(|| Some(out.join("gtt.tsv")));
         }
         let places = &self.places;
-        let files = [&places.report, &places.json, &places.csv, &places.markdown];
+        let files =
+            [&places.report, &places.json, &places.csv, &places.markdown, &places.html, &places.timeline];
         for path in files.into_iter().flatten().cloned().collect::<Vec<_>>() {
             if !is_dash(&path) {
                 let file = self.open(&path)?;
@@ -264,6 +224,41 @@ impl Kept {
         }
     }
 
+    /// Writes the page and the timeline to where they go; yields how that went.
+    fn pictures(&self, subject: &Subject<'_>) -> Vec<(PathBuf, io::Result<()>)> {
+        let places = &self.places;
+        let inside = |name: &str| places.out.as_ref().map(|out| out.join(name));
+        let mut results = Vec::new();
+        let kept = inside("report.html");
+        if kept.is_some() || places.html.is_some() {
+            let page = page::report(subject);
+            if let Some(path) = kept {
+                let result = replace(&path, page.as_bytes());
+                results.push((path, result));
+            }
+            if let Some(path) = places.html.clone() {
+                let result = self.hand_out(&path, page.as_bytes());
+                results.push((path, result));
+            }
+        }
+        let (Some(book), Some(log)) = (subject.book, places.log.as_ref()) else { return results };
+        let matter = Matter {
+            run: subject.run,
+            profile: &book.profile,
+            names: subject.names,
+            memory: subject.memory,
+            phases: book.phases.spans(),
+            most: places.timeline_max,
+        };
+        // Only a file can be read again.
+        let log = log.is_file().then_some(log.as_path());
+        for path in inside("timeline.pftrace").into_iter().chain(places.timeline.clone()) {
+            let result = timeline::write(&matter, log, &path);
+            results.push((path, result));
+        }
+        results
+    }
+
     fn look_at_program(&self, run: &mut Run) {
         let program = self.program.as_deref();
         run.binary = program.and_then(crate::cmd::provenance::binary);
@@ -330,9 +325,15 @@ impl Keeper for Kept {
                 note(path, self.hand_out(path, table(profile, &names, view).as_bytes()));
             }
         }
-        match &self.places.report {
-            Some(path) => note(path, self.hand_out(path, text.as_bytes())),
-            None => finished.report = text,
+        if let Some(path) = &self.places.report {
+            note(path, self.hand_out(path, text.as_bytes()));
+        }
+        // Pictures come last: they take the longest, and the rest is there already should we be killed.
+        for (path, result) in self.pictures(&subject) {
+            note(&path, result);
+        }
+        if self.places.report.is_none() {
+            finished.report = text;
         }
         finished
     }

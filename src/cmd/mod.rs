@@ -1,6 +1,7 @@
 //! The commands: each one a table of contents over the layers below.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod demo;
 pub mod demo_target;
 pub mod files;
@@ -9,6 +10,7 @@ pub mod kernels;
 pub mod manifests;
 pub mod mem;
 pub mod parse;
+pub mod places;
 pub mod provenance;
 pub mod replaceable;
 pub mod run;
@@ -16,6 +18,7 @@ pub mod samples;
 pub mod search;
 pub mod self_test;
 pub mod stamp;
+pub mod timeline;
 pub mod usage;
 
 use std::io::Write as _;
@@ -72,6 +75,7 @@ fn dispatch(cli: Cli, inherited: Vec<RawFd>) -> Verdict {
         Some(Command::Run(args)) => (run::run(&args, inherited), status::FAILED),
         Some(Command::Demo(args)) => (demo::demo(&args, inherited), status::FAILED),
         Some(Command::Parse(args)) => (parse::parse(&args).map(Verdict::Exit), USAGE),
+        Some(Command::Compare(args)) => (compare::run(&args).map(Verdict::Exit), USAGE),
         Some(Command::Mem(args)) => (mem::mem(&args).map(Verdict::Exit), USAGE),
         Some(Command::Kernels(args)) => (kernels::kernels(&args).map(Verdict::Exit), USAGE),
         Some(Command::SelfTest) => (self_test::self_test().map(Verdict::Exit), USAGE),

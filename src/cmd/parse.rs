@@ -5,17 +5,19 @@ use std::io::{self, Read};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
 use crate::cli::ParseArgs;
-use crate::cmd::keep::{deliver, is_dash, json_text};
+use crate::cmd::files::is_dash;
+use crate::cmd::keep::{deliver, json_text};
 use crate::cmd::manifests;
 use crate::cmd::run::view;
 use crate::cmd::samples::{self, Samples};
+use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
-use crate::core::lines::Assembler;
+use crate::core::lines::{Assembler, Line};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
@@ -23,7 +25,7 @@ use crate::core::run::{Run, SCHEMA};
 use crate::core::split::Split;
 use crate::core::trace::{Item, NO_NEWLINE, Reader};
 use crate::report::view::View;
-use crate::report::{Source, Subject, tables, text};
+use crate::report::{Source, Subject, page, tables, text};
 use crate::sys::fd;
 
 /// The field of the record that says how lines of the host-weight trace are known.
@@ -52,40 +54,82 @@ pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Ke
     if let Some(pattern) = pattern {
         out.book.weights.set_pattern(pattern.clone());
     }
-    let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        let n = match from.read(&mut piece) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
-        let (book, fields) = (&mut out.book, &mut out.fields);
-        reader.feed(&piece[..n], |item| match item {
-            Item::Fragment(fragment) => assembler.feed(&fragment, |line| book.take(&line, |_, _| {})),
-            Item::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
-            Item::Note(key, value) => {
+    let (book, fields) = (&mut out.book, &mut out.fields);
+    let reader = each_line(from, |found| {
+        match found {
+            Part::Line(line) => book.take(&line, |_, _| {}),
+            Part::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
+            Part::Note(key, value) => {
                 if key == PATTERN && pattern.is_none() {
                     let text = value.as_str().map(str::to_owned);
                     book.read_as(&Run { packed_pattern: text, ..Run::default() });
                 }
                 fields.insert(key, value);
             }
-        });
-    }
+            Part::Pause => {}
+        }
+        Ok(())
+    })?;
     out.book.finish();
     out.torn = reader.finish();
     out.unstamped = reader.unstamped;
     Ok(out)
 }
 
+/// What a kept trace consists of.
+#[derive(Debug)]
+pub enum Part<'a> {
+    /// A line, or a part of a very long one.
+    Line(Line<'a>),
+    /// A line of ours.
+    Note(String, Value),
+    /// A piece of the file is through: time to write out what gathered.
+    Pause,
+}
+
+/// Hands on the lines of a kept trace, one after another.
+///
+/// # Errors
+/// The file's, or what the taker says.
+pub fn each_line(
+    from: &mut dyn Read,
+    mut each: impl FnMut(Part<'_>) -> io::Result<()>,
+) -> io::Result<Reader> {
+    let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let n = match from.read(&mut piece) {
+            Ok(0) => return Ok(reader),
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let mut result = Ok(());
+        let mut hand = |part: Part<'_>| {
+            if result.is_ok() {
+                result = each(part);
+            }
+        };
+        reader.feed(&piece[..n], |item| match item {
+            Item::Fragment(fragment) => assembler.feed(&fragment, |line| hand(Part::Line(line))),
+            Item::Note(key, value) => hand(Part::Note(key, value)),
+        });
+        hand(Part::Pause);
+        result?;
+    }
+}
+
 /// A run as it was left.
-struct Found {
-    run: Run,
-    read: Kept,
-    samples: Option<Samples>,
-    running: bool,
+#[derive(Debug)]
+pub struct Found {
+    /// Its record.
+    pub run: Run,
+    /// What its trace holds.
+    pub read: Kept,
+    /// Its samples, when there are any.
+    pub samples: Option<Samples>,
+    /// It goes on at this moment.
+    pub running: bool,
 }
 
 /// The command. Yields the exit status: 0 done, 1 nothing to report or `--strict` failed.
@@ -183,7 +227,8 @@ fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
         deliver(path, json_text(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let stdout = [&args.json, &args.tables.csv, &args.tables.markdown];
+    pictures(args, subject)?;
+    let stdout = [&args.json, &args.tables.csv, &args.tables.markdown, &args.pictures.html];
     let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
     if !taken {
         let to = args.report.as_deref().unwrap_or(Path::new("-"));
@@ -193,7 +238,38 @@ fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
+/// Writes the page and the timeline, where they are asked for.
+fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
+    if let Some(path) = &args.pictures.html {
+        deliver(path, page::report(subject).as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let Some(path) = &args.pictures.timeline else { return Ok(()) };
+    if args.path.as_deref().is_some_and(is_dash) || is_dash(path) {
+        bail!("--timeline reads the trace twice and writes a file: give both by name, not -");
+    }
+    // Of samples alone there is no trace, and the timeline shows them all the same.
+    let none = Profile::default();
+    let profile = subject.book.map_or(&none, |book| &book.profile);
+    let matter = Matter {
+        run: subject.run,
+        profile,
+        names: subject.names,
+        memory: subject.memory,
+        phases: subject.book.map_or(&[][..], |book| book.phases.spans()),
+        most: args.pictures.timeline_max,
+    };
+    let trace = args.path.as_ref().map(|p| if p.is_dir() { p.join("trace.log") } else { p.clone() });
+    timeline::write(&matter, trace.as_deref().filter(|t| t.exists()), path)
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The run that a path leads to: a run folder, a kept trace, or `-`. `pattern`: what lines of the host-weight trace look
+/// like, in place of what its record says.
+///
+/// # Errors
+/// A sentence that names the path, and what is wrong with it.
+pub fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     if is_dash(path) {
         let read = read_trace(&mut io::stdin().lock(), pattern).context("cannot read standard input")?;
         return from_trace(read, false).context("standard input");
@@ -210,7 +286,21 @@ fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let read = read_trace(&mut file, pattern)?;
     // Asked after reading: a run that ended meanwhile has its end in what comes next time.
     let running = fd::is_locked(file.as_fd());
-    from_trace(read, running)
+    let mut found = from_trace(read, running)?;
+    // The trace of a run folder has its samples beside it.
+    if found.run.sampling.is_some() && path.file_name().is_some_and(|name| name == "trace.log") {
+        found.samples = beside(path.parent().unwrap_or(Path::new("")))?;
+    }
+    Ok(found)
+}
+
+/// The samples in a run's folder, if there are any.
+fn beside(folder: &Path) -> anyhow::Result<Option<Samples>> {
+    match open_samples(&folder.join("gtt.tsv")) {
+        Ok(read) => Ok(Some(read)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).context("gtt.tsv"),
+    }
 }
 
 fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
@@ -242,10 +332,6 @@ fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> 
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }
-    found.samples = match open_samples(&folder.join("gtt.tsv")) {
-        Ok(read) => Some(read),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        Err(e) => return Err(e).context("gtt.tsv"),
-    };
+    found.samples = beside(folder)?;
     Ok(found)
 }

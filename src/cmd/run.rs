@@ -13,7 +13,8 @@ use crate::cli::sampling::{LookArgs, SamplingArgs};
 use crate::cli::split::VerboseBy;
 use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
 use crate::cmd::files::expand;
-use crate::cmd::keep::{Kept, Places};
+use crate::cmd::keep::Kept;
+use crate::cmd::places::Places;
 use crate::cmd::{search, stamp};
 use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
@@ -66,6 +67,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
             EchoArg::All => Mode::All,
             EchoArg::None => Mode::None,
         },
+        progress: args.progress,
         leave: args.leave,
         inherited,
         keep_stdout,
@@ -144,6 +146,9 @@ fn places(args: &RunArgs, record: &Run) -> Places {
         samples: named(&args.sampling.samples),
         csv: named(&args.tables.csv),
         markdown: named(&args.tables.markdown),
+        html: named(&args.pictures.html),
+        timeline: named(&args.pictures.timeline),
+        timeline_max: args.pictures.timeline_max,
         manifests: args.tables.manifests.clone(),
         view: view(&args.tables),
         strict: args.reading.strict,
@@ -225,12 +230,16 @@ pub fn view(args: &TableArgs) -> View {
         SortArg::Launch => Sort::Launch,
         SortArg::Name => Sort::Name,
     };
-    let unit = match args.unit {
+    View { sort, top: args.top.max(1), unit: unit(args.unit) }
+}
+
+/// The unit that the user wants.
+pub fn unit(unit: UnitArg) -> Unit {
+    match unit {
         UnitArg::Ns => Unit::Ns,
         UnitArg::Us => Unit::Us,
         UnitArg::Ms => Unit::Ms,
-    };
-    View { sort, top: args.top.max(1), unit }
+    }
 }
 
 /// This program.

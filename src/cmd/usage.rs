@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The commands whose words are not for `run`.
-pub const OTHERS: [&str; 6] = ["parse", "mem", "kernels", "demo", "self-test", "demo-target"];
+pub const OTHERS: [&str; 7] = ["parse", "compare", "mem", "kernels", "demo", "self-test", "demo-target"];
 
 /// The line for an error of the command line's parser. `words` are the arguments as given.
 pub fn line(error: &clap::Error, words: &[String]) -> String {

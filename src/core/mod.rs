@@ -3,6 +3,7 @@
 
 pub mod amount;
 pub mod book;
+pub mod compare;
 pub mod duration;
 pub mod escalate;
 pub mod event;
@@ -13,11 +14,13 @@ pub mod holding;
 pub mod kernel_id;
 pub mod lines;
 pub mod memory;
+pub mod moments;
 pub mod names;
 pub mod parse;
 pub mod phases;
 pub mod procstat;
 pub mod profile;
+pub mod progress;
 pub mod ring_layout;
 pub mod run;
 pub mod signals;
@@ -25,5 +28,6 @@ pub mod split;
 pub mod strands;
 pub mod tally;
 pub mod text;
+pub mod timeline;
 pub mod trace;
 pub mod weights;

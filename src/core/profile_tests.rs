@@ -614,6 +614,22 @@ fn a_dispatch_whose_end_has_no_time_is_broken_and_not_open() {
 }
 
 #[test]
+fn a_run_that_was_cut_off_does_not_look_fast() {
+    let mut trace = Trace::default();
+    for _ in 0..3 {
+        trace.dispatch(0, 2, 7, 4, 30_000);
+        trace.dispatch(1, 2, 8, 4, 50_000);
+    }
+    trace.dispatch(0, 2, 7, 4, 30_000);
+    let profile = trace.profile();
+    let program = profile.programs()[0];
+    assert_eq!((program.runs, program.steady.count()), (4, 3));
+    assert_eq!((program.steady_moments.count(), program.steady_moments.mean()), (2, Some(80_000.0)));
+    let kernel = &program.kernels[0];
+    assert_eq!((kernel.steady_count, kernel.steady.mean()), (2, Some(30_000.0)));
+}
+
+#[test]
 fn a_number_beyond_64_bits_is_unknown_and_counted() {
     let mut trace = Trace::default();
     let d = detail(0, 1, 7).replace("kernel_id=7", "kernel_id=18446744073709551616");

@@ -9,6 +9,8 @@ use crate::core::memory::seen::{Sampling, Seen};
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "hrx-wrap/1";
+/// Its number. Records with this one and with every smaller one are read; fields that an older one lacks are unknown.
+const NEWEST: u32 = 1;
 
 /// One run. `end` is absent while it goes on, and stays absent when everything was killed at once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -311,13 +313,19 @@ impl Run {
         let run: Run =
             serde_json::from_value(Value::Object(fields)).map_err(|e| format!("not a run record: {e}"))?;
         match run.schema.strip_prefix("hrx-wrap/").map(str::parse::<u32>) {
-            Some(Ok(1)) => Ok(run),
-            Some(Ok(n)) => Err(format!(
-                "schema hrx-wrap/{n}: a version of hrx-wrap that reads it is needed, this one reads hrx-wrap/1"
-            )),
+            Some(Ok(1..=NEWEST)) => Ok(run),
+            Some(Ok(n)) if n > NEWEST => Err(too_new(n, &run.tool.version)),
             _ => Err(format!("schema '{}' is not hrx-wrap's", run.schema)),
         }
     }
+}
+
+/// Why a record of a later version is not read, and what reads it.
+fn too_new(schema: u32, made_by: &str) -> String {
+    let version = crate::core::text::printable(made_by.as_bytes());
+    let needed =
+        if version.is_empty() { "a later version".to_owned() } else { format!("{version} or later") };
+    format!("schema hrx-wrap/{schema}: hrx-wrap {needed} is needed to read it, this one reads up to {SCHEMA}")
 }
 
 #[cfg(test)]
@@ -343,8 +351,19 @@ mod tests {
 
     #[test]
     fn a_newer_schema_is_refused_with_what_is_needed() {
-        let newer = Run { schema: "hrx-wrap/2".into(), ..Run::default() };
-        assert!(Run::from_fields(newer.fields()).unwrap_err().contains("hrx-wrap/2"));
+        let mut newer = Run { schema: "hrx-wrap/2".into(), ..Run::default() };
+        assert!(Run::from_fields(newer.fields()).unwrap_err().contains("hrx-wrap a later version is needed"));
+        newer.tool.version = "3.1.0".into();
+        let error = Run::from_fields(newer.fields()).unwrap_err();
+        assert_eq!(
+            error,
+            "schema hrx-wrap/2: hrx-wrap 3.1.0 or later is needed to read it, this one reads up to hrx-wrap/1"
+        );
+        let zero = Run { schema: "hrx-wrap/0".into(), ..Run::default() };
+        assert!(
+            Run::from_fields(zero.fields()).unwrap_err().contains("is not hrx-wrap's"),
+            "there never was one"
+        );
         assert!(Run::from_fields(Run::default().fields()).unwrap_err().contains("is not hrx-wrap's"));
     }
 }

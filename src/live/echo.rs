@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use memchr::memmem;
 
 use crate::core::parse::serial::MARK;
+use crate::live::status::Status;
 use crate::sys::fd::{self, Want};
 
 /// What passes.
@@ -133,6 +134,8 @@ struct Queue {
     dead: bool,
     /// The last byte that was given is not a line's end.
     in_line: bool,
+    /// The line that is redrawn below everything else.
+    status: Status,
 }
 
 /// The way to our stderr.
@@ -194,12 +197,23 @@ impl Echo {
         self.give_lines(&format!("hrx-wrap: {text}\n"));
     }
 
+    /// From now on there may be a status line, whenever one of these groups has the terminal.
+    pub fn allow_status(&self, groups: [i32; 2]) {
+        lock(&self.shared).status.allow(groups);
+    }
+
+    /// The status line is this now; empty: there is none any more.
+    pub fn status(&self, line: &str) {
+        lock(&self.shared).status.set(line);
+        self.shared.1.notify_all();
+    }
+
     /// Waits until everything is out, as long as it gets on; gives up after `patience` without a byte.
     /// The bytes that did not get out count as lost.
     pub fn drain(&self, patience: Duration) {
         let mut queue = lock(&self.shared);
         let (mut written, mut since) = (queue.written, Instant::now());
-        while !queue.bytes.is_empty() && !queue.dead {
+        while !queue.dead && (!queue.bytes.is_empty() || queue.status.is_leaving()) {
             let left = patience.saturating_sub(since.elapsed());
             if left.is_zero() {
                 queue.lost += queue.bytes.len() as u64;
@@ -223,14 +237,26 @@ impl Echo {
 fn write_out(shared: &(Mutex<Queue>, Condvar), to: &OwnedFd) {
     let mut piece = Vec::with_capacity(PIPE_BUF);
     loop {
-        {
+        let drawing = {
             let mut queue = lock(shared);
-            while queue.bytes.is_empty() {
+            while queue.bytes.is_empty() && (queue.in_line || !queue.status.is_due()) {
                 queue = shared.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
             piece.clear();
             let n = queue.bytes.len().min(PIPE_BUF);
             piece.extend(queue.bytes.range(..n));
+            // The line makes room for whatever else comes, and stands below it again when all of that is out.
+            if n > 0 { queue.status.erasure(to.as_fd()) } else { queue.status.drawing(to.as_fd()) }
+        };
+        if !drawing.is_empty() {
+            // What of it does not get out is drawn anew in a second.
+            let _ = fd::wait([(Some(to.as_fd()), Want::Write)], None);
+            let _ = fd::write(to.as_fd(), &drawing);
+        }
+        if piece.is_empty() {
+            lock(shared).status.drawn(!drawing.is_empty());
+            shared.1.notify_all();
+            continue;
         }
         let _ = fd::wait([(Some(to.as_fd()), Want::Write)], None);
         let wrote = fd::write(to.as_fd(), &piece);

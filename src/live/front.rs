@@ -33,6 +33,8 @@ pub struct Shared {
     pub front: PidFd,
     /// Its pid.
     pub front_pid: i32,
+    /// Its process group.
+    pub front_group: i32,
     /// The controlling terminal.
     pub terminal: Option<File>,
     /// The target takes the terminal's foreground at once.
@@ -69,6 +71,7 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
         ring: new_ring().context("the ring's memory")?,
         front: PidFd::open(process::own_pid()).context("pidfd")?,
         front_pid: process::own_pid(),
+        front_group: process::own_group(),
         hand_over: owns(terminal.as_ref()) && !in_pipeline(),
         terminal,
         mask,
@@ -215,6 +218,7 @@ impl Front<'_> {
         self.channel.send(Message::Signal {
             signal: arrival.signal,
             sender: arrival.sender,
+            ns: arrival.ns,
             queued: arrival.queued,
         });
     }
@@ -254,7 +258,7 @@ impl Front<'_> {
     }
 
     fn go_on(&self) {
-        self.tell(Arrival { signal: signals::CONT, sender: 0, queued: false });
+        self.tell(Arrival { signal: signals::CONT, sender: 0, ns: monotonic_ns(), queued: false });
     }
 
     /// Nobody in our session outside our group can continue us (`man 7 credentials`, orphaned process group).

@@ -33,6 +33,8 @@ pub struct Plan {
     pub preserve_status: bool,
     /// What passes through to our stderr.
     pub echo: Mode,
+    /// A status line once a second, when our stderr is a terminal.
+    pub progress: bool,
     /// Processes that outlive the target are left alone.
     pub leave: bool,
     /// Descriptors ≥ 3 that the caller gave us: the target's, not ours.

@@ -11,9 +11,10 @@ use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
 use crate::live::channel::{Channel, Message};
-use crate::live::consumer::{self, Consumer, Left};
+use crate::live::consumer::Consumer;
 use crate::live::echo::Echo;
 use crate::live::front::Shared;
+use crate::live::left::{self, Left};
 use crate::live::log::LogFile;
 use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict};
@@ -27,9 +28,9 @@ use crate::live::tree::Tree;
 use crate::live::wires::Wires;
 use crate::live::working::Running;
 use crate::sys::clock::monotonic_ns;
-use crate::sys::fd;
 use crate::sys::process::{self, PidFd};
 use crate::sys::signal::{Inbox, Set};
+use crate::sys::{fd, term};
 
 /// How long the last bytes may take to reach our stderr's reader without one getting through.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(2);
@@ -161,8 +162,15 @@ impl Flow {
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
         let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
-        let consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
-        let consumer = Running::start(consumer.nudging(sampler.nudge())).context("the consumer's thread")?;
+        let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo)
+            .reading(&plan.run)
+            .nudging(sampler.nudge());
+        if plan.progress && term::is_terminal(2) {
+            // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
+            echo.allow_status([pid, shared.front_group]);
+            consumer = consumer.with_status(plan.run.clock.start_ns);
+        }
+        let consumer = Running::start(consumer).context("the consumer's thread")?;
         Ok(Flow { ours, echo, consumer, progress, reader_done, sampler })
     }
 }
@@ -225,7 +233,7 @@ fn conclude(
     let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
-    let left = left.unwrap_or_else(|| consumer::saved(&supervisor.shared.ring));
+    let left = left.unwrap_or_else(|| left::saved(&supervisor.shared.ring));
     let source = supervisor.plan.source.as_ref();
     outcome::count(&mut supervisor.end, &left, &supervisor.shared.ring, source);
     let Left { book, mut log, .. } = left;

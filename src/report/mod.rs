@@ -1,16 +1,21 @@
 //! Pure writers: a run's record and its book in, text or JSON out. They decide nothing and read nothing.
 #![forbid(unsafe_code)]
 
+pub mod compare_json;
+pub mod compare_rows;
+pub mod compare_text;
 pub mod json;
 pub mod kernels;
 pub mod memory_json;
 pub mod memory_text;
+pub mod page;
 pub mod profile_json;
 pub mod profile_text;
 pub mod split_json;
 pub mod split_text;
 pub mod tables;
 pub mod text;
+pub mod timeline;
 pub mod view;
 
 use crate::core::book::Book;

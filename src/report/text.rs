@@ -52,6 +52,26 @@ pub fn report(subject: &Subject<'_>) -> String {
     page.0
 }
 
+/// The facts of a run as the report's first part has them: name (empty: more of the one before) and value.
+pub fn facts(subject: &Subject<'_>) -> Vec<(String, String)> {
+    let mut page = Page(String::new());
+    header(&mut page, subject);
+    if let Some(tally) = subject.book.map(|book| &book.tally) {
+        kinds(&mut page, tally);
+    }
+    match &subject.run.end {
+        Some(end) => ending(&mut page, subject, end),
+        None => lines(&mut page, subject),
+    }
+    // The first line is the tool's own and has no name.
+    let mut all = vec![("made by".to_owned(), page.0.lines().next().unwrap_or_default().to_owned())];
+    all.extend(page.0.lines().skip(1).map(|line| {
+        let at = line.char_indices().nth(NAMES).map_or(line.len(), |(at, _)| at);
+        (line[..at].trim().to_owned(), line[at..].to_owned())
+    }));
+    all
+}
+
 /// Lines of `name   value`.
 struct Page(String);
 

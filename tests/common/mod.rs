@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 pub mod llama_cpp;
 pub mod terminal;
+pub mod traces;
 
 /// The program under test.
 pub const BIN: &str = env!("CARGO_BIN_EXE_hrx-wrap");

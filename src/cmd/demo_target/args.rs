@@ -60,6 +60,9 @@ pub struct Work {
     /// Multiply every device time
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub scale: f64,
+    /// A kernel (by its name) takes so many percent longer on the device
+    #[arg(long, value_name = "KERNEL=PERCENT", value_parser = slow)]
+    pub slow: Option<(String, f64)>,
     /// Every kernel takes N µs on the device; 0 = no wait at all
     #[arg(long, value_name = "N")]
     pub device_us: Option<u64>,
@@ -75,6 +78,12 @@ pub struct Work {
     /// Loading the model takes N ms
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub load_ms: u64,
+}
+
+fn slow(text: &str) -> Result<(String, f64), String> {
+    let both = text.split_once('=').and_then(|(name, part)| Some((name.to_owned(), part.parse().ok()?)));
+    both.filter(|(_, part): &(String, f64)| part.is_finite() && *part > -100.0)
+        .ok_or_else(|| format!("'{text}' is not KERNEL=PERCENT"))
 }
 
 /// Numbered lines in place of the work.

@@ -27,8 +27,11 @@ impl Kernel {
     }
 }
 
+/// The family of every kernel here.
+pub const FAMILY: &str = "loom_libs";
+
 const fn loom(name: &'static str, bindings: u32, device_us: u64) -> Kernel {
-    Kernel { family: "loom_libs", name, bindings, device_us }
+    Kernel { family: FAMILY, name, bindings, device_us }
 }
 
 /// Token embedding.

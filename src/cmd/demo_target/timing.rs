@@ -4,7 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::args::Work;
-use super::device::Kernel;
+use super::device::{FAMILY, Kernel};
+use crate::core::kernel_id::kernel_id;
 use crate::sys::clock::monotonic_ns;
 
 /// A sleeping thread is woken late by up to the kernel's timer slack (50 µs, `man 2 prctl`): that much is spun instead.
@@ -19,6 +20,8 @@ pub struct Timing {
     device_ns: Option<u64>,
     /// Factor of the kernel's own time.
     scale: f64,
+    /// The id of a kernel that takes longer, and the factor.
+    slow: Option<(u64, f64)>,
     /// Host time of a launch, ns.
     launch_ns: u64,
     /// Wait by spinning alone.
@@ -31,6 +34,7 @@ impl Timing {
         Self {
             device_ns: work.device_us.map(|us| us.saturating_mul(1000)),
             scale: work.scale,
+            slow: work.slow.as_ref().map(|(name, percent)| (kernel_id(FAMILY, name), 1.0 + percent / 100.0)),
             launch_ns: work.launch_us.saturating_mul(1000),
             spin: work.spin,
         }
@@ -44,7 +48,11 @@ impl Timing {
     /// How long a kernel keeps the device, ns.
     pub fn device_ns(&self, kernel: &Kernel) -> u64 {
         let own = || (kernel.device_us as f64 * 1000.0 * self.scale) as u64;
-        self.device_ns.unwrap_or_else(own)
+        let ns = self.device_ns.unwrap_or_else(own);
+        match self.slow {
+            Some((id, factor)) if id == kernel.id() => (ns as f64 * factor) as u64,
+            _ => ns,
+        }
     }
 
     /// Launches: the host is busy, then the device starts.
@@ -96,11 +104,11 @@ fn spin_until(deadline: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::device::OUTPUT;
+    use super::super::device::{FILL, OUTPUT};
     use super::*;
 
     fn timing(device_ns: Option<u64>, scale: f64) -> Timing {
-        Timing { device_ns, scale, launch_ns: 0, spin: false }
+        Timing { device_ns, scale, slow: None, launch_ns: 0, spin: false }
     }
 
     #[test]
@@ -109,6 +117,8 @@ mod tests {
         assert_eq!(timing(None, 0.5).device_ns(&OUTPUT), 175_000);
         assert_eq!(timing(Some(7000), 0.5).device_ns(&OUTPUT), 7000);
         assert!(timing(Some(0), 1.0).launch(0).0.is_none());
+        let slow = Timing { slow: Some((OUTPUT.id(), 1.1)), ..timing(None, 1.0) };
+        assert_eq!((slow.device_ns(&OUTPUT), slow.device_ns(&FILL)), (385_000, 9_000));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Open {
     pub state: State,
     /// When its launch began, ns.
     pub since: u64,
+    /// When its launch ended, ns, once it did.
+    pub launched: Option<u64>,
     /// The kernel that was completed last before it.
     pub neighbour: Option<u64>,
     /// When the same dispatch began again, ns: it was open until then at the latest.
@@ -195,12 +197,18 @@ impl Flights {
     fn opened(&self, key: Key, flight: &Flight) -> Option<Open> {
         let since = flight.begin?;
         let state = if flight.end.is_some() { State::OnDevice } else { State::Launching };
-        Some(Open { key, kernel_id: flight.kernel_id, state, since, neighbour: self.neighbour, until: None })
+        let (kernel_id, launched, neighbour) = (flight.kernel_id, flight.end, self.neighbour);
+        Some(Open { key, kernel_id, state, since, launched, neighbour, until: None })
     }
 
     /// The end of a dispatch came without a time of its own. True when that dispatch was on its way.
     pub fn lose(&mut self, key: Key) -> bool {
         self.remove(key).is_some_and(|flight| flight.begin.is_some())
+    }
+
+    /// Whether a dispatch is on its way.
+    pub fn holds(&self, key: Key) -> bool {
+        self.all.iter().any(|(k, _)| *k == key)
     }
 
     /// What is on its way now.

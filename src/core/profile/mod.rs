@@ -4,7 +4,7 @@
 //! time is the device's, from the end of the launch to the end of the wait. Sums are kept, not lines; only the dispatches
 //! of the run of a list that is going on are held, because which program it is shows in its kernels.
 
-mod flight;
+pub mod flight;
 pub mod program;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::core::histogram::Histogram;
+use crate::core::moments::Moments;
 use crate::core::parse::serial::{HOST_PHASES, List};
 
 /// A run of a list holds at most this many dispatches; a longer one is settled in parts.
@@ -67,6 +68,12 @@ pub struct Kernel {
     pub launch_ns: u64,
     /// The part of its device time that lies in the program's first run, ns.
     pub first_run_ns: u64,
+    /// Its device time in each whole run of the program behind the first, ns: what a comparison judges by.
+    pub steady: Moments,
+    /// Its dispatches in those runs.
+    pub steady_count: u64,
+    /// Of the run that is being added: device time, ns, and dispatches.
+    going: (u64, u64),
 }
 
 /// One program: a list of a size, with a sequence of kernels.
@@ -95,6 +102,8 @@ pub struct Program {
     pub first_run_ns: u64,
     /// Device times of its runs behind the first.
     pub steady: Histogram,
+    /// Mean and spread of those that are whole, ns: one that was cut off would look fast.
+    pub steady_moments: Moments,
     /// The time from begin to end of the program runs whose both ends are known, ns.
     pub wall_ns: u64,
     /// Those runs.
@@ -169,8 +178,18 @@ impl Program {
             kernel.device.add(dispatch.device);
             kernel.launch_ns += dispatch.launch;
             kernel.bindings = kernel.bindings.or(dispatch.bindings);
+            kernel.going.0 += dispatch.device;
+            kernel.going.1 += 1;
             if first {
                 kernel.first_run_ns += dispatch.device;
+            }
+        }
+        let counts = !first && run.len() == self.sequence.len();
+        for kernel in &mut self.kernels {
+            let (ns, count) = std::mem::take(&mut kernel.going);
+            if counts && count > 0 {
+                kernel.steady.add(ns as f64);
+                kernel.steady_count += count;
             }
         }
         let sums = Sums::of(run);
@@ -182,6 +201,9 @@ impl Program {
             self.first_run_ns = sums.device;
         } else {
             self.steady.add(sums.device);
+        }
+        if counts {
+            self.steady_moments.add(sums.device as f64);
         }
     }
 }

@@ -15,9 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::core::memory::sample::Sample;
 use crate::core::memory::seen::Seen;
 use crate::core::memory::series::Series;
 use crate::core::memory::table;
+use crate::core::progress::Gtt;
 use crate::live::log::LogFile;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::fd::{self, Want};
@@ -124,6 +126,14 @@ impl Nudge {
         self.0.changed.store(true, Ordering::Release);
     }
 
+    /// GTT as it was seen last, and the most so far, bytes; `None` while a sample is being taken, or none knew it.
+    pub fn gtt(&self) -> Option<Gtt> {
+        let state = self.0.state.try_lock().ok()?;
+        let whole = state.series.whole();
+        let of = |sample: Option<Sample>| sample.and_then(|s| s.gtt_bytes);
+        of(whole.most_gtt).map(|most| (of(whole.last_known), Some(most)))
+    }
+
     /// GTT of the clients that a process held in the last sample, bytes.
     pub fn held_by(&self, pid: i32) -> Option<u64> {
         self.0.lock_soon()?.look.held_by(pid)
@@ -149,7 +159,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it on the tree below this process. `table` is the file for the samples, its header written.
+    /// Starts it on the tree below this process, with a first sample. `table` is the file for the samples, its header written.
     ///
     /// # Errors
     /// No thread or descriptor is left, or there is no such `/proc`.
@@ -157,7 +167,7 @@ impl Sampler {
         let look = Look::new(options, roots(options, target))?;
         let (bell, heard) = fd::message_pair()?;
         let mut state = State { look, series: Series::default(), rows: String::new() };
-        // A target that ends at once has one sample, too.
+        // A target that ends at once has a sample, too.
         state.sample(true);
         let shared = Arc::new(Shared {
             state: Mutex::new(state),

@@ -1,0 +1,110 @@
+//! What differs between the headers of runs, and what of it makes them not comparable.
+
+use crate::core::compare::facts::Facts;
+use crate::core::text::shell_line;
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub field: &'static str,
+    /// What the base's runs have, each value once.
+    pub base: Vec<String>,
+    /// What the new runs have, each value once.
+    pub new: Vec<String>,
+    /// Why runs that differ in it are not compared without being told to.
+    pub refused: Option<&'static str>,
+}
+
+const UNKNOWN: &str = "unknown";
+
+/// A field of the header: name, value, and why a difference in it is refused.
+type Field = (&'static str, fn(&Facts) -> String, Option<&'static str>);
+
+/// Every field that is compared, in the order it is shown.
+const FIELDS: [Field; 15] = [
+    ("build", |f| f.build.clone().unwrap_or_else(|| UNKNOWN.to_owned()), None),
+    ("command", |f| shell_line(&f.run.command), None),
+    ("changed", changed, None),
+    ("binary", binary, None),
+    ("repository", repository, None),
+    ("host", |f| f.run.host.name.clone(), None),
+    ("kernel", |f| f.run.host.kernel.clone(), None),
+    ("tool", |f| format!("{} {}", f.run.tool.name, f.run.tool.version), None),
+    ("stdio", |f| f.run.stdio.clone(), None),
+    ("stamps", |f| f.run.stamped.clone(), Some("times are stamped in different places")),
+    ("clock", |f| f.run.clock.name.clone(), Some("times are of different clocks")),
+    ("resolution", |f| format!("{} ns", f.run.clock.resolution_ns), Some("the clocks' resolutions differ")),
+    (
+        "serial",
+        |f| if f.completed > 0 { "traced" } else { "not traced" }.to_owned(),
+        Some("the serial mode slows what it traces, so a traced run is never compared with one that is not"),
+    ),
+    ("narrowed", narrowed, Some("different parts of the programs are traced")),
+    ("partial", |f| f.partial.clone().unwrap_or_else(|| "no".to_owned()), None),
+];
+
+/// The variables that narrow the trace.
+const NARROWING: [&str; 3] = [
+    "GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS=",
+    "GGML_HRX_DEBUG_SERIAL_START_COMMAND=",
+    "GGML_HRX_DEBUG_SERIAL_END_COMMAND=",
+];
+
+fn narrowing(variable: &str) -> bool {
+    NARROWING.iter().any(|name| variable.starts_with(name))
+}
+
+fn changed(facts: &Facts) -> String {
+    let others = facts.run.changed.env.iter().filter(|v| !narrowing(v));
+    let all: Vec<&String> = others.chain(&facts.run.changed.args).collect();
+    if all.is_empty() { "nothing".to_owned() } else { shell_line(&all) }
+}
+
+fn narrowed(facts: &Facts) -> String {
+    let all: Vec<&String> = facts.run.changed.env.iter().filter(|v| narrowing(v)).collect();
+    if all.is_empty() { "no".to_owned() } else { shell_line(&all) }
+}
+
+fn binary(facts: &Facts) -> String {
+    let binary = facts.run.binary.as_ref();
+    binary.map_or(UNKNOWN.to_owned(), |b| {
+        let short = |hex: &Option<String>| hex.as_ref().map(|h| h.chars().take(12).collect::<String>());
+        let sum = short(&b.sha256).unwrap_or_else(|| UNKNOWN.to_owned());
+        format!("{}, {} bytes, SHA-256 {sum}", b.path, b.size_bytes)
+    })
+}
+
+fn repository(facts: &Facts) -> String {
+    let of_binary = facts.run.repositories.iter().find(|r| r.of == "binary");
+    of_binary.map_or("none".to_owned(), |r| {
+        let state = match r.dirty {
+            Some(true) => "with changes",
+            Some(false) => "clean",
+            None => "not asked whether clean",
+        };
+        format!("{} {state}", r.commit)
+    })
+}
+
+fn values(side: &[Facts], of: fn(&Facts) -> String) -> Vec<String> {
+    let mut all = Vec::new();
+    for value in side.iter().map(of) {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
+/// The fields in which not all runs are the same.
+pub fn differences(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
+    let mut all = Vec::new();
+    for (field, of, refused) in FIELDS {
+        let (base, new) = (values(base, of), values(new, of));
+        if base != new || base.len() > 1 {
+            all.push(Difference { field, base, new, refused });
+        }
+    }
+    all
+}

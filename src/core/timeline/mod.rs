@@ -1,0 +1,307 @@
+//! A run as spans on tracks, for a picture of it: made while its kept trace is read a second time, holding only what is
+//! on its way.
+
+mod canvas;
+mod marks;
+mod plan;
+
+use crate::core::event::{Event, Sink};
+use crate::core::lines::Line;
+use crate::core::parse::rejoin::{Part, Rejoiner, Serial};
+use crate::core::parse::serial::{self, HOST_PHASES, Phase};
+use crate::core::profile::flight::{Flights, Key, Open, State, Step};
+use crate::core::profile::program::Dispatch;
+pub use canvas::{Canvas, Facts, Name, Track};
+pub use marks::{Beside, marks};
+pub use plan::{DEFAULT_SPANS, Plan};
+
+/// What was drawn, to be said in the picture itself and compared with the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// Dispatches that came to their end.
+    pub completed: u64,
+    /// Those of them that are drawn.
+    pub dispatches: u64,
+    /// Their device time, ns.
+    pub device_ns: u64,
+    /// Spans in all.
+    pub spans: u64,
+}
+
+/// Draws the spans of a trace, line by line.
+#[derive(Debug)]
+pub struct Weaver<'c, C> {
+    canvas: &'c mut C,
+    plan: Plan,
+    rejoiner: Rejoiner,
+    flights: Flights,
+    /// The context that a dispatch on its way was given: as many as are on their way at once.
+    contexts: Vec<Option<Key>>,
+    /// The program that is going on: since when, and its commands.
+    program: Option<(u64, Option<u64>)>,
+    host: Option<(u8, u64)>,
+    /// Nothing of a track may begin before this, ns.
+    device_free: Vec<u64>,
+    programs_free: u64,
+    /// The first window is over.
+    past_first: bool,
+    /// The last window has begun.
+    in_last: bool,
+    slow: u64,
+    drawn: Drawn,
+}
+
+impl<'c, C: Canvas> Weaver<'c, C> {
+    /// One that has drawn nothing.
+    pub fn new(canvas: &'c mut C, plan: Plan) -> Self {
+        Weaver {
+            canvas,
+            plan,
+            rejoiner: Rejoiner::default(),
+            flights: Flights::default(),
+            contexts: Vec::new(),
+            program: None,
+            host: None,
+            device_free: Vec::new(),
+            programs_free: 0,
+            past_first: false,
+            in_last: false,
+            slow: 0,
+            drawn: Drawn::default(),
+        }
+    }
+
+    /// Where it draws.
+    pub fn canvas(&mut self) -> &mut C {
+        self.canvas
+    }
+
+    /// Takes one line.
+    pub fn take(&mut self, line: &Line<'_>) {
+        if !line.first {
+            return;
+        }
+        let mut rejoiner = std::mem::take(&mut self.rejoiner);
+        rejoiner.take(line.ns, line.bytes, |part| self.part(&part));
+        self.rejoiner = rejoiner;
+    }
+
+    /// The end of all lines: what is still open has no end.
+    pub fn finish(mut self) -> Drawn {
+        let mut rejoiner = std::mem::take(&mut self.rejoiner);
+        rejoiner.finish(|part| self.part(&part));
+        if let Some((since, commands)) = self.program.take() {
+            self.program_span(since, None, commands, false);
+        }
+        for open in self.flights.open() {
+            self.open(&open);
+        }
+        self.drawn
+    }
+
+    fn part(&mut self, part: &Part<'_>) {
+        match part {
+            Part::Serial(serial) => self.event(&Event::Serial(*serial)),
+            Part::Broken => self.event(&Event::Broken),
+            Part::Foreign(..) => {}
+        }
+    }
+
+    fn serial(&mut self, serial: &Serial<'_>) {
+        if !serial.exact {
+            // As in the profile: a time that is not its own would make a wrong span.
+            return self.untimed(serial);
+        }
+        match serial.phase {
+            Phase::Pre | Phase::Launch | Phase::Post => self.command(serial),
+            Phase::Program => self.program(serial),
+            Phase::Host(place, post) => self.host(serial, place, post),
+            Phase::List | Phase::Other => {}
+        }
+    }
+
+    fn untimed(&mut self, serial: &Serial<'_>) {
+        self.flights.broken();
+        if let (Phase::Post, serial::Event::SyncEnd, Some(key)) = (serial.phase, serial.event, key(serial)) {
+            self.flights.lose(key);
+        }
+    }
+
+    fn command(&mut self, serial: &Serial<'_>) {
+        let Some(detail) = serial.detail else { return };
+        let Some(key) = key(serial) else { return self.flights.broken() };
+        let context = self.context(key);
+        for step in self.flights.take(key, serial, &detail).into_iter().flatten() {
+            match step {
+                Step::Completed(_, dispatch) => self.dispatch(context, key, &dispatch),
+                Step::Abandoned(open) => self.open(&open),
+                _ => {}
+            }
+        }
+    }
+
+    /// The context of a dispatch: its own, or the first that is free.
+    fn context(&mut self, key: Key) -> u16 {
+        if let Some(own) = self.contexts.iter().position(|c| *c == Some(key)) {
+            return own as u16;
+        }
+        let Weaver { contexts, flights, .. } = self;
+        let free = contexts.iter().position(|c| c.is_none_or(|key| !flights.holds(key)));
+        let place = free.unwrap_or(contexts.len());
+        if place == contexts.len() && place < usize::from(u16::MAX) {
+            contexts.push(None);
+            self.device_free.push(0);
+        }
+        let place = place.min(self.contexts.len() - 1);
+        self.contexts[place] = Some(key);
+        place as u16
+    }
+
+    /// Whether a dispatch that came to its end is drawn.
+    fn wanted(&mut self, dispatch: &Dispatch) -> bool {
+        let nth = self.drawn.completed;
+        self.drawn.completed += 1;
+        if self.plan.whole {
+            return true;
+        }
+        // A trace without program lines, or a program larger than the window, is cut where the window ends.
+        self.past_first |= nth >= self.plan.first;
+        self.in_last |= self.program.is_none() && nth >= self.plan.last_from;
+        if !self.past_first || self.in_last {
+            return true;
+        }
+        let slow = dispatch.device >= self.plan.slow_ns && self.slow < self.plan.slow;
+        self.slow += u64::from(slow);
+        slow
+    }
+
+    fn dispatch(&mut self, context: u16, key: Key, dispatch: &Dispatch) {
+        if !self.wanted(dispatch) {
+            return;
+        }
+        let facts = Facts {
+            kernel_id: dispatch.kernel_id,
+            bindings: dispatch.bindings,
+            place: Some((key.list, key.commands, key.index)),
+            ..Facts::default()
+        };
+        let name = Name::Kernel(dispatch.kernel_id);
+        let free = self.device_free[usize::from(context)];
+        let launched = dispatch.until - dispatch.device;
+        let begun = launched - dispatch.launch;
+        if dispatch.from + dispatch.wait <= begun && dispatch.wait > 0 && dispatch.from >= free {
+            let until = Some(dispatch.from + dispatch.wait);
+            let words = Name::Words("wait for an idle device");
+            self.span(Track::Waits(context), words, dispatch.from, until, &Facts::default());
+        }
+        self.span(Track::Launches(context), name, begun.max(free), Some(launched), &facts);
+        self.span(Track::Device(context), name, launched, Some(dispatch.until), &facts);
+        self.device_free[usize::from(context)] = dispatch.until;
+        self.drawn.dispatches += 1;
+        self.drawn.device_ns += dispatch.device;
+    }
+
+    /// A dispatch that did not come to its end. It is drawn in any case.
+    fn open(&mut self, open: &Open) {
+        let context = self.context(open.key);
+        let on_device = open.state == State::OnDevice;
+        let place = Some((open.key.list, open.key.commands, open.key.index));
+        // The flag stands on the span that did not come to its end, and on no other.
+        let facts = |last: bool| Facts {
+            kernel_id: open.kernel_id,
+            place,
+            open: last && open.until.is_none(),
+            left: last && open.until.is_some(),
+            ..Facts::default()
+        };
+        let name = Name::Kernel(open.kernel_id);
+        let launched = open.launched.unwrap_or(open.since);
+        let launch_end = if on_device { Some(launched) } else { open.until };
+        self.span(Track::Launches(context), name, open.since, launch_end, &facts(!on_device));
+        if on_device {
+            self.span(Track::Device(context), name, launched, open.until, &facts(true));
+        }
+        self.device_free[usize::from(context)] = open.until.unwrap_or(launched);
+    }
+
+    fn program(&mut self, serial: &Serial<'_>) {
+        match serial.event {
+            serial::Event::Begin => {
+                let commands = serial.detail.and_then(|d| d.main_commands);
+                if let Some((since, known)) = self.program.replace((serial.ns, commands)) {
+                    // It has no end of its own: that of the next one's beginning is the latest that it can be.
+                    self.program_span(since, Some(serial.ns), known, true);
+                }
+                let ahead = self.drawn.completed + commands.unwrap_or(0);
+                self.past_first |= ahead > self.plan.first && self.drawn.completed > 0;
+                self.in_last |= self.drawn.completed >= self.plan.last_from;
+            }
+            serial::Event::End | serial::Event::Failed => {
+                if let Some((since, commands)) = self.program.take() {
+                    let left = serial.event == serial::Event::Failed;
+                    self.program_span(since, Some(serial.ns), commands, left);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn in_window(&self) -> bool {
+        self.plan.whole || !self.past_first || self.in_last
+    }
+
+    fn program_span(&mut self, since: u64, until: Option<u64>, commands: Option<u64>, left: bool) {
+        if !self.in_window() && !self.plan.programs && until.is_some() {
+            return;
+        }
+        let name = commands.map_or("program".to_owned(), |n| format!("program of {n} commands"));
+        let facts = Facts { main_commands: commands, open: until.is_none(), left, ..Facts::default() };
+        let since = since.max(self.programs_free);
+        self.programs_free = until.unwrap_or(since).max(since);
+        self.span(Track::Programs, Name::Words(&name), since, until, &facts);
+    }
+
+    /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
+    fn host(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
+        match (serial.event, post) {
+            (serial::Event::SyncEnd, false) => self.host = Some((place, serial.ns)),
+            (serial::Event::SyncBegin, true) => {
+                let begun = self.host.take().filter(|(p, _)| *p == place);
+                if let (Some((_, since)), true) = (begun, self.in_window()) {
+                    let name = Name::Words(HOST_PHASES[usize::from(place)]);
+                    self.span(Track::Host, name, since, Some(serial.ns), &Facts::default());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
+        self.drawn.spans += 1;
+        self.canvas.span(track, name, from, until.map(|until| until.max(from)), facts);
+    }
+}
+
+impl<C: Canvas> Sink for Weaver<'_, C> {
+    fn line(&mut self, line: &Line<'_>) {
+        self.take(line);
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Serial(serial) => self.serial(serial),
+            Event::Broken => self.flights.broken(),
+            _ => {}
+        }
+    }
+}
+
+/// What names the dispatch of a command's line.
+fn key(serial: &Serial<'_>) -> Option<Key> {
+    let detail = serial.detail?;
+    Some(Key { list: detail.list?, commands: detail.list_commands?, index: detail.index? })
+}
+
+#[cfg(test)]
+#[path = "../timeline_tests.rs"]
+mod tests;

@@ -1,0 +1,282 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::core::book::Book;
+use crate::core::memory::sample::Sample;
+use crate::core::memory::series::Series;
+use crate::core::phases::{Phase, Span};
+use crate::core::run::{End, Exit, Forwarded, Run, Stop};
+
+/// What was drawn, as one can compare it.
+#[derive(Debug, Default)]
+struct Picture {
+    spans: Vec<(Track, String, u64, Option<u64>, Facts)>,
+    marks: Vec<(String, u64)>,
+    bytes: Vec<(Track, u64, u64)>,
+}
+
+impl Canvas for Picture {
+    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
+        let name = match name {
+            Name::Kernel(id) => format!("{id:?}"),
+            Name::Words(words) => words.to_owned(),
+        };
+        self.spans.push((track, name, from, until, *facts));
+    }
+
+    fn mark(&mut self, _: Track, words: &str, at: u64) {
+        self.marks.push((words.to_owned(), at));
+    }
+
+    fn bytes(&mut self, track: Track, at: u64, bytes: u64) {
+        self.bytes.push((track, at, bytes));
+    }
+}
+
+impl Picture {
+    fn on(&self, track: Track) -> Vec<(u64, Option<u64>)> {
+        self.spans.iter().filter(|s| s.0 == track).map(|s| (s.2, s.3)).collect()
+    }
+
+    /// On no track does time go back, and no two spans overlap.
+    fn check(&self) {
+        let mut last: BTreeMap<Track, u64> = BTreeMap::new();
+        for (track, name, from, until, _) in &self.spans {
+            let before = last.entry(*track).or_default();
+            assert!(from >= before, "{track:?} {name}: {from} is before {before}");
+            assert!(until.is_none_or(|until| until >= *from));
+            *before = until.unwrap_or(*from);
+        }
+    }
+}
+
+/// A trace of our own: stamps and lines.
+#[derive(Default)]
+struct Trace {
+    lines: Vec<(u64, String)>,
+    now: u64,
+}
+
+impl Trace {
+    fn line(&mut self, after: u64, text: &str) {
+        self.now += after;
+        self.lines.push((self.now, format!("hrx debug serial: {text}")));
+    }
+
+    fn detail(index: u64, commands: u64, kernel: u64) -> String {
+        format!(
+            "list=main index={index} list_commands={commands} ordinal={index} kind=Kernel kernel_id={kernel} bindings=3"
+        )
+    }
+
+    fn begin(&mut self, detail: &str) {
+        self.line(5, &format!("sync-begin phase=command-pre-dispatch {detail}"));
+        self.line(2, &format!("sync-end phase=command-pre-dispatch {detail}"));
+        self.line(1, &format!("begin phase=command-dispatch {detail}"));
+    }
+
+    fn dispatch(&mut self, index: u64, commands: u64, kernel: u64, device: u64) {
+        let detail = Trace::detail(index, commands, kernel);
+        self.begin(&detail);
+        self.line(4, &format!("end phase=command-dispatch {detail}"));
+        self.line(0, &format!("sync-begin phase=command-post-dispatch {detail}"));
+        self.line(device, &format!("sync-end phase=command-post-dispatch {detail}"));
+    }
+
+    fn program(&mut self, devices: &[u64]) {
+        let n = devices.len() as u64;
+        let detail = format!("main_commands={n} init_commands=0");
+        self.line(10, &format!("begin phase=command-program {detail}"));
+        self.line(1, &format!("sync-begin phase=transient-bind-pre {detail}"));
+        self.line(1, &format!("sync-end phase=transient-bind-pre {detail}"));
+        self.line(7, &format!("sync-begin phase=transient-bind-post {detail}"));
+        self.line(1, &format!("sync-end phase=transient-bind-post {detail}"));
+        for (index, device) in devices.iter().enumerate() {
+            self.dispatch(index as u64, n, 40 + index as u64, *device);
+        }
+        self.line(1, &format!("end phase=command-program {detail}"));
+    }
+
+    fn each(&self, mut take: impl FnMut(&Line<'_>)) {
+        for (ns, text) in &self.lines {
+            let bytes = text.as_bytes();
+            take(&Line { ns: *ns, bytes, first: true, last: true, terminated: true });
+        }
+    }
+
+    /// Drawn with a number of spans at the most: the picture, what was drawn, the plan, and the profile's device time.
+    fn drawn(&self, most: u64) -> (Picture, Drawn, Plan, u64) {
+        let mut book = Book::default();
+        self.each(|line| book.take(line, |_, _| {}));
+        book.finish();
+        let plan = Plan::new(&book.profile, most);
+        let mut picture = Picture::default();
+        let mut weaver = Weaver::new(&mut picture, plan);
+        self.each(|line| weaver.take(line));
+        let drawn = weaver.finish();
+        picture.check();
+        assert_eq!(drawn.spans, picture.spans.len() as u64);
+        (picture, drawn, plan, book.profile.programs().iter().map(|p| p.total()).sum())
+    }
+}
+
+#[test]
+fn a_program_and_its_dispatches_stand_on_their_tracks() {
+    let mut trace = Trace::default();
+    trace.program(&[30, 50]);
+    let (picture, drawn, plan, device) = trace.drawn(1_000);
+    assert!(plan.whole);
+    assert_eq!((drawn.dispatches, drawn.device_ns), (2, device));
+    assert_eq!(picture.on(Track::Programs), [(10, Some(trace.now))]);
+    assert_eq!(picture.on(Track::Host), [(12, Some(19))]);
+    assert_eq!(picture.on(Track::Waits(0)), [(25, Some(27)), (67, Some(69))]);
+    assert_eq!(picture.on(Track::Launches(0)), [(28, Some(32)), (70, Some(74))]);
+    assert_eq!(picture.on(Track::Device(0)), [(32, Some(62)), (74, Some(124))]);
+    let device = picture.spans.iter().find(|s| s.0 == Track::Device(0)).unwrap();
+    let facts = Facts {
+        kernel_id: Some(40),
+        bindings: Some(3),
+        place: Some((crate::core::parse::serial::List::Main, 2, 0)),
+        ..Facts::default()
+    };
+    assert_eq!((device.1.as_str(), device.4), ("Some(40)", facts));
+}
+
+#[test]
+fn what_is_open_at_the_end_has_no_end_and_says_so() {
+    let mut trace = Trace::default();
+    trace.dispatch(0, 2, 7, 30);
+    let detail = Trace::detail(1, 2, 8);
+    trace.begin(&detail);
+    trace.line(4, &format!("end phase=command-dispatch {detail}"));
+    let (picture, ..) = trace.drawn(1_000);
+    let last = picture.spans.last().unwrap();
+    assert_eq!((last.0, last.3, last.4.open), (Track::Device(0), None, true));
+    assert_eq!(picture.on(Track::Launches(0)).len(), 2);
+    // Killed while it was launched: the launch is what is open.
+    trace.lines.pop();
+    let (picture, ..) = trace.drawn(1_000);
+    let last = picture.spans.last().unwrap();
+    assert_eq!((last.0, last.3, last.4.open), (Track::Launches(0), None, true));
+}
+
+#[test]
+fn a_dispatch_that_begins_again_was_left_at_that_moment() {
+    let mut trace = Trace::default();
+    trace.begin(&Trace::detail(0, 2, 7));
+    trace.dispatch(0, 2, 7, 30);
+    let (picture, ..) = trace.drawn(1_000);
+    let left: Vec<_> = picture.spans.iter().filter(|s| s.4.left).collect();
+    assert_eq!(left.len(), 1);
+    assert!(left[0].3.is_some() && !left[0].4.open);
+}
+
+#[test]
+fn contexts_that_overlap_have_tracks_of_their_own() {
+    let mut trace = Trace::default();
+    let (a, b) = (Trace::detail(0, 2, 7), Trace::detail(0, 3, 8));
+    for _ in 0..3 {
+        trace.begin(&a);
+        trace.begin(&b);
+        for detail in [&a, &b] {
+            trace.line(4, &format!("end phase=command-dispatch {detail}"));
+            trace.line(0, &format!("sync-begin phase=command-post-dispatch {detail}"));
+            trace.line(9, &format!("sync-end phase=command-post-dispatch {detail}"));
+        }
+    }
+    let (picture, drawn, _, device) = trace.drawn(1_000);
+    assert_eq!((picture.on(Track::Device(0)).len(), picture.on(Track::Device(1)).len()), (3, 3));
+    assert_eq!(drawn.device_ns, device);
+}
+
+#[test]
+fn a_long_run_is_trimmed_to_its_start_its_slowest_and_its_end() {
+    let mut trace = Trace::default();
+    for n in 0..200 {
+        trace.program(&[10, 20, if n == 100 { 90_000 } else { 30 }, 40]);
+    }
+    for most in [300, 600, 1_200, 2_000] {
+        let (picture, drawn, plan, _) = trace.drawn(most);
+        assert!(!plan.whole);
+        assert_eq!(drawn.completed, 800);
+        assert!(drawn.spans <= most && drawn.spans > most / 3, "{most}: {drawn:?}");
+        let device = picture.on(Track::Device(0));
+        assert!(device.iter().any(|(from, until)| until.unwrap() - from == 90_000), "the slowest is there");
+        let (first, last) = (device.first().unwrap(), device.last().unwrap());
+        assert!(first.0 < 100 && last.1 == Some(trace.now - 1), "the first and the last are there");
+        let launches = picture.on(Track::Launches(0)).len() as u64;
+        assert_eq!((launches, device.len() as u64), (drawn.dispatches, drawn.dispatches));
+    }
+    let (_, drawn, plan, device) = trace.drawn(5_000);
+    assert!(plan.whole);
+    assert_eq!((drawn.dispatches, drawn.device_ns), (800, device));
+}
+
+#[test]
+fn whole_programs_are_drawn_from_the_start() {
+    let mut trace = Trace::default();
+    for _ in 0..100 {
+        trace.program(&[10, 20, 30, 40]);
+    }
+    let (picture, ..) = trace.drawn(400);
+    let end_of_first_window =
+        picture.spans.iter().filter(|s| s.0 == Track::Device(0)).map(|s| s.4.place.unwrap().2);
+    // Indices go 0, 1, 2, 3 over and over: no program is cut.
+    let indices: Vec<u64> = end_of_first_window.collect();
+    assert!(indices.len().is_multiple_of(4) && indices.chunks(4).all(|c| c == [0, 1, 2, 3]), "{indices:?}");
+}
+
+#[test]
+fn a_trace_without_program_lines_is_trimmed_as_well() {
+    let mut trace = Trace::default();
+    for _ in 0..500 {
+        trace.dispatch(0, 1, 7, 30);
+    }
+    let (picture, drawn, ..) = trace.drawn(100);
+    assert!(drawn.spans <= 100 && drawn.dispatches > 20, "{drawn:?}");
+    assert_eq!(picture.on(Track::Device(0)).last().unwrap().1, Some(trace.now));
+}
+
+#[test]
+fn the_run_itself_is_marked_and_memory_is_counted() {
+    let end = End {
+        at_ns: 900,
+        exit: Exit { cause: "timeout".into(), ..Exit::default() },
+        signals: vec![Forwarded {
+            at_ns: 700,
+            signal: 15,
+            action: "forwarded".into(),
+            ..Forwarded::default()
+        }],
+        stops: vec![Stop { at_ns: 300, signal: 20, until_ns: Some(400) }],
+        ..End::default()
+    };
+    let mut run = Run { end: Some(end), ..Run::default() };
+    run.clock.start_ns = 100;
+    run.limits.timeout_ns = Some(500);
+    let mut series = Series::default();
+    series.push(Sample { ns: 150, gtt_bytes: Some(5), rss_bytes: Some(7), ..Sample::default() });
+    series.push(Sample { ns: 250, gtt_bytes: None, ..Sample::default() });
+    let mut picture = Picture::default();
+    let plan = Plan { all: 10, slow_ns: u64::MAX, ..Plan::default() };
+    let drawn = Drawn { dispatches: 4, ..Drawn::default() };
+    let phases = [
+        Span { phase: Phase::Load, from: 110, until: Some(200) },
+        Span { phase: Phase::Run, from: 200, until: None },
+    ];
+    marks(&mut picture, &Beside { run: &run, memory: Some(&series), phases: &phases }, &plan, &drawn);
+    assert_eq!(picture.on(Track::Phases), [(110, Some(200)), (200, Some(900))], "the last one up to the end");
+    let words: Vec<&str> = picture.marks.iter().map(|m| m.0.as_str()).collect();
+    let expected = [
+        "start",
+        "TRIMMED by --timeline-max: 4 of 10 dispatches are drawn: whole programs from the start, the last ones, no others",
+        "stopped by SIGTSTP",
+        "continued",
+        "timeout of 500 ns",
+        "SIGTERM forwarded",
+        "the target's end: timeout",
+    ];
+    assert_eq!(words, expected);
+    assert!(picture.marks.windows(2).all(|w| w[0].1 <= w[1].1));
+    assert_eq!(picture.bytes, [(Track::Gtt, 150, 5), (Track::Rss, 150, 7)], "what is unknown is no amount");
+}

@@ -1,0 +1,363 @@
+//! A comparison as tables, once for text, Markdown and HTML.
+
+use crate::core::compare::noise::{Judged, Twice, Verdict};
+use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
+use crate::core::text::count;
+use crate::report::memory_text;
+use crate::report::view::{Unit, View, fixed};
+
+/// One table.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Its title.
+    pub title: String,
+    /// What stands between title and table, a sentence each.
+    pub notes: Vec<String>,
+    /// Names of the columns; those before `words_from` hold numbers.
+    pub head: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// The first column that holds words.
+    pub words_from: usize,
+}
+
+/// How the two sides are called.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// The base.
+    pub base: String,
+    /// The new one.
+    pub new: String,
+}
+
+/// A number with its sign; in integers behind the point, so that it is the same everywhere.
+fn signed(ns: f64, scale: u64, digits: u32) -> String {
+    let text = fixed(ns.abs().round() as u64, scale, digits);
+    let zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    let sign = if zero {
+        ""
+    } else if ns < 0.0 {
+        "−"
+    } else {
+        "+"
+    };
+    format!("{sign}{text}")
+}
+
+fn scale(unit: Unit) -> (u64, u32) {
+    match unit {
+        Unit::Ns => (1, 0),
+        Unit::Us => (1_000, 2),
+        Unit::Ms => (1_000_000, 4),
+    }
+}
+
+fn plain(ns: f64, unit: Unit) -> String {
+    unit.show(ns.max(0.0).round() as u64)
+}
+
+/// `30.10 [29.90–30.40]`: a median, and the range of several runs.
+fn with_range(median: f64, range: Option<(f64, f64)>, unit: Unit) -> String {
+    match range {
+        Some((least, most)) => {
+            format!("{} [{}–{}]", plain(median, unit), plain(least, unit), plain(most, unit))
+        }
+        None => plain(median, unit),
+    }
+}
+
+/// A part in percent, signed.
+pub fn relative(part: Option<f64>) -> String {
+    part.map_or("–".to_owned(), |p| signed(p * 1e6, 10_000, 1))
+}
+
+fn noise(judged: &Judged) -> String {
+    judged
+        .relative_noise()
+        .map_or("?".to_owned(), |n| format!("±{}", fixed((n * 1e6).round() as u64, 10_000, 1)))
+}
+
+/// The verdict on a row that is on both sides, else what it is.
+fn verdict(kind: &Kind, judged: Option<&Twice>) -> String {
+    let words = judged.map_or(String::new(), |twice| match twice.deciding() {
+        (typical, true) => {
+            format!("{} (median call {} %)", typical.verdict.words(), relative(typical.relative()))
+        }
+        (whole, false) => whole.verdict.words(),
+    });
+    match kind {
+        Kind::Both => words,
+        Kind::New => "new".to_owned(),
+        Kind::Vanished => "vanished".to_owned(),
+        Kind::Renamed(old) => format!("{words}; renamed, was {old}"),
+    }
+}
+
+/// The tables, in the order they are read.
+pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
+    let mut all = vec![differences(comparison, sides), whole(comparison, view)];
+    all.extend(comparison.programs.iter().map(|p| program(p, view)));
+    all.extend((!comparison.memory.is_empty()).then(|| memory(comparison)));
+    all
+}
+
+/// The GTT split of both sides, MiB.
+fn memory(comparison: &Comparison) -> Table {
+    let mib = |bytes: f64| {
+        if bytes < 0.0 {
+            format!("−{}", memory_text::mib(-bytes as u64))
+        } else {
+            memory_text::mib(bytes as u64)
+        }
+    };
+    let ranged = |median: f64, range: Option<(f64, f64)>| match range.filter(|(a, b)| a < b) {
+        Some((least, most)) => format!("{} [{}–{}]", mib(median), mib(least), mib(most)),
+        None => mib(median),
+    };
+    let mut table = Table {
+        title: "GTT SPLIT".to_owned(),
+        head: ["change MiB", "change %", "base MiB", "new MiB", "verdict", "what"]
+            .map(str::to_owned)
+            .to_vec(),
+        words_from: 4,
+        ..Table::default()
+    };
+    for row in &comparison.memory {
+        let alone = row.alone.map_or("unknown".to_owned(), mib);
+        let missing = || "–".to_owned();
+        let mut cells = match (&row.judged, &row.kind) {
+            (Some(j), _) => vec![
+                signed(j.change(), 1 << 20, 1),
+                relative(j.relative()),
+                ranged(j.base, j.base_range),
+                ranged(j.new, j.new_range),
+                j.verdict.words(),
+            ],
+            (None, Kind::New) => vec![missing(), missing(), missing(), alone, "new".to_owned()],
+            (None, Kind::Vanished) => vec![missing(), missing(), alone, missing(), "vanished".to_owned()],
+            (None, _) => {
+                let why = row.why.clone().unwrap_or_default();
+                vec![
+                    missing(),
+                    missing(),
+                    "unknown".to_owned(),
+                    "unknown".to_owned(),
+                    format!("unknown: {why}"),
+                ]
+            }
+        };
+        cells.push(row.name.clone());
+        table.rows.push(cells);
+    }
+    table
+}
+
+fn differences(comparison: &Comparison, sides: &Sides) -> Table {
+    let mut table = Table {
+        title: "HEADER".to_owned(),
+        head: ["", "differs", "value"].map(str::to_owned).to_vec(),
+        words_from: 0,
+        ..Table::default()
+    };
+    if comparison.differences.is_empty() {
+        table.notes.push("build, command, machine, stamps and clock are the same in all runs".to_owned());
+    }
+    for difference in &comparison.differences {
+        let mark = if difference.refused.is_some() { "!" } else { "" };
+        table.rows.push(vec![
+            mark.to_owned(),
+            difference.field.to_owned(),
+            format!("{}: {}", sides.base, difference.base.join(" | ")),
+        ]);
+        table.rows.push(vec![
+            String::new(),
+            String::new(),
+            format!("{}: {}", sides.new, difference.new.join(" | ")),
+        ]);
+    }
+    table.notes.extend(comparison.refusals().into_iter().map(|why| format!("NOT COMPARABLE: {why}")));
+    table
+}
+
+/// The numbers that are of a whole run: programs first, then the floor, then the wall time.
+fn whole(comparison: &Comparison, view: View) -> Table {
+    let mut table = Table {
+        title: "IN ALL".to_owned(),
+        head: ["change %", "noise %", "base", "new", "verdict", "what"].map(str::to_owned).to_vec(),
+        words_from: 4,
+        ..Table::default()
+    };
+    for program in &comparison.programs {
+        let what = format!("a run of the {}, ms", program.name());
+        if let Some(judged) = &program.judged {
+            let words = verdict(&program.kind, Some(judged));
+            table.rows.push(judged_row(&judged.whole, words, what, Unit::Ms));
+        }
+    }
+    let wall = match &comparison.wall {
+        Some(judged) => judged_row(judged, judged.verdict.words(), "wall time, ms".to_owned(), Unit::Ms),
+        None => vec![
+            "–".to_owned(),
+            "–".to_owned(),
+            "unknown".to_owned(),
+            "unknown".to_owned(),
+            "not compared".to_owned(),
+            "wall time: a side has no run that ended by itself".to_owned(),
+        ],
+    };
+    let unit = view.unit;
+    match &comparison.floor {
+        Some(judged) => {
+            let words = judged.verdict.words();
+            table.rows.push(judged_row(
+                judged,
+                words,
+                format!("the instrument's floor, {}", unit.sign()),
+                unit,
+            ));
+        }
+        None => table.notes.push("the instrument's floor is unknown on a side: no resolved waits".to_owned()),
+    }
+    table.rows.push(wall);
+    table.notes.extend(cautions(comparison));
+    table
+}
+
+fn judged_row(judged: &Judged, verdict: String, what: String, unit: Unit) -> Vec<String> {
+    vec![
+        relative(judged.relative()),
+        noise(judged),
+        with_range(judged.base, judged.base_range, unit),
+        with_range(judged.new, judged.new_range, unit),
+        verdict,
+        what,
+    ]
+}
+
+/// What a reader has to know before believing a row.
+fn cautions(comparison: &Comparison) -> Vec<String> {
+    let mut all = Vec::new();
+    if comparison.single() {
+        all.push(format!(
+            "one run a side: noise is the spread inside the runs; what differs from run to run is not in it, so only changes \
+             above the threshold of {} % are called better or worse: give three runs a side",
+            relative(Some(comparison.threshold)).trim_start_matches('+')
+        ));
+    }
+    for (side, part) in [("base", comparison.unresolved.0), ("new side", comparison.unresolved.1)] {
+        if let Some(part) = part.filter(|p| *p > 0.01) {
+            all.push(format!(
+                "WARNING: {} % of the {side}'s dispatches have 0 on the device (one read brought their launch's end and their \
+                 own): the machine was busy, trust no row much",
+                relative(Some(part)).trim_start_matches('+')
+            ));
+        }
+    }
+    all
+}
+
+fn program(row: &ProgramRow, view: View) -> Table {
+    let unit = view.unit.sign();
+    let several = row.judged.is_some_and(|j| j.whole.base_range.or(j.whole.new_range).is_some());
+    let middle = if several { "median of runs [least–most]" } else { "" };
+    let mut table = Table {
+        title: format!("PROGRAM {}: {}", row.name(), what_it_is(row)),
+        head: vec![
+            format!("change {unit}"),
+            "called more".to_owned(),
+            "each slower".to_owned(),
+            format!("base {unit}"),
+            format!("new {unit}"),
+            "change %".to_owned(),
+            "noise %".to_owned(),
+            "calls".to_owned(),
+            "verdict".to_owned(),
+            "kernel".to_owned(),
+        ],
+        words_from: 8,
+        ..Table::default()
+    };
+    let of = if row.steady {
+        "of its runs behind the first"
+    } else {
+        "its first run is in it: a side has no other"
+    };
+    let of = format!("times are a run of the program, {of}");
+    table.notes.push(if middle.is_empty() { of } else { format!("{of}; {middle}") });
+    let shown = row.kernels.iter().take(view.top);
+    table.rows = shown.map(|k| kernel(k, view.unit)).collect();
+    let rest = row.kernels.len().saturating_sub(view.top) as u64;
+    if rest > 0 {
+        table.notes.push(format!("{} that changed less are not shown: --top", count(rest, "kernel")));
+    }
+    table
+}
+
+fn what_it_is(row: &ProgramRow) -> String {
+    let ms = |ns: f64| plain(ns, Unit::Ms);
+    match (&row.kind, &row.judged) {
+        (Kind::New, _) => format!("new, {}, {} ms a run", count(row.runs.1, "run"), ms(row.change_ns)),
+        (Kind::Vanished, _) => {
+            format!("vanished, {}, {} ms a run", count(row.runs.0, "run"), ms(-row.change_ns))
+        }
+        (kind, Some(judged @ Twice { whole: j, .. })) => format!(
+            "{} → {} runs; {} → {} ms a run ({} %): {}",
+            row.runs.0,
+            row.runs.1,
+            ms(j.base),
+            ms(j.new),
+            relative(j.relative()),
+            verdict(kind, Some(judged))
+        ),
+        (_, None) => String::new(),
+    }
+}
+
+fn kernel(row: &KernelRow, unit: Unit) -> Vec<String> {
+    let (scale, digits) = scale(unit);
+    let calls = |n: f64| {
+        if n.fract() == 0.0 { (n as u64).to_string() } else { fixed((n * 100.0).round() as u64, 100, 2) }
+    };
+    let (c0, c1) = (calls(row.calls.0), calls(row.calls.1));
+    let judged = row.judged.as_ref().map(|j| &j.whole);
+    vec![
+        signed(row.change_ns(), scale, digits),
+        signed(row.called_more_ns, scale, digits),
+        signed(row.each_slower_ns, scale, digits),
+        with_range(row.time_ns.0, judged.and_then(|j| j.base_range), unit),
+        with_range(row.time_ns.1, judged.and_then(|j| j.new_range), unit),
+        relative(judged.and_then(Judged::relative)),
+        judged.map_or("–".to_owned(), noise),
+        if c0 == c1 { c0 } else { format!("{c0} → {c1}") },
+        verdict(&row.kind, row.judged.as_ref()),
+        row.label.clone(),
+    ]
+}
+
+/// The last words: what regressed, or that nothing did.
+pub fn summary(comparison: &Comparison) -> Vec<String> {
+    let threshold = relative(Some(comparison.threshold));
+    let threshold = threshold.trim_start_matches('+');
+    let [better, worse, same, unclear] = comparison.verdicts();
+    let mut all = vec![format!(
+        "{better} better, {worse} worse, {same} no difference larger than the noise, {unclear} cannot tell"
+    )];
+    let regressions = comparison.regressions();
+    if regressions.is_empty() {
+        all.push(format!("no regression above {threshold} % that is larger than the noise"));
+    }
+    for (what, part) in regressions {
+        all.push(format!("REGRESSION above {threshold} %: {what}: {} %", relative(part)));
+    }
+    all
+}
+
+/// The word of a verdict for a script.
+pub fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Same => "same",
+        Verdict::CannotTell(_) => "cannot-tell",
+    }
+}

@@ -1,0 +1,129 @@
+//! GPU memory over time.
+
+use std::fmt::Write as _;
+
+use crate::core::memory::sample::Sample;
+use crate::core::memory::series::Series;
+use crate::report::page::charts::mib;
+use crate::report::page::markup::escaped;
+use crate::report::view::fixed;
+
+/// Size of the drawing, and its margins: left, right, top, bottom.
+const SIZE: (f64, f64) = (960.0, 300.0);
+const MARGIN: (f64, f64, f64, f64) = (84.0, 12.0, 22.0, 40.0);
+/// Points of a curve: a long run has more samples than a screen has dots.
+const POINTS: usize = 1_200;
+
+/// A moment to mark: when (ns) and what.
+pub type Mark = (u64, String);
+
+/// The curve of GTT, with peak and steady marked; `None` when not one sample knows it.
+pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks: &[Mark]) -> Option<String> {
+    let peak = series.peak_between(0, u64::MAX)?;
+    let top = (peak.gtt_bytes? as f64 * 1.08).max(1.0);
+    let last = series.samples().next_back().map_or(until, |s| s.ns);
+    let until = until.max(last).max(from + 1);
+    let (l, r, t, b) = MARGIN;
+    let x = |ns: u64| l + (ns.saturating_sub(from)) as f64 / (until - from) as f64 * (SIZE.0 - l - r);
+    let y = |bytes: f64| SIZE.1 - b - bytes / top * (SIZE.1 - t - b);
+    let mut out = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"GTT over time\"><svg class=\"over\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"GTT over time\">",
+        SIZE.0, SIZE.1
+    );
+    axes(&mut out, top, until - from, &x, &y, from);
+    let mut free = 0.0;
+    for (at, what) in marks.iter().filter(|(at, _)| (from..=until).contains(at)) {
+        let side = if x(*at) > SIZE.0 * 0.92 { "end" } else { "start" };
+        // Words that would stand on the ones before them are left to the hover.
+        let words = if x(*at) >= free { escaped(what) } else { String::new() };
+        if !words.is_empty() {
+            free = x(*at) + 8.0 * what.chars().count() as f64 + 6.0;
+        }
+        let _ = write!(
+            out,
+            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\" text-anchor=\"{side}\">{words}</text>",
+            x(*at),
+            SIZE.1 - b,
+            escaped(what),
+            if side == "end" { x(*at) - 3.0 } else { x(*at) + 3.0 },
+            t - 8.0
+        );
+    }
+    let _ = write!(out, "<path class=\"curve\" d=\"{}\"/>", path(series, &x, &y));
+    if let Some(steady) = steady {
+        let _ = write!(
+            out,
+            "<path class=\"steady\" d=\"M{l} {0:.1}H{1}\"><title>steady {2}</title></path><text x=\"{3}\" y=\"{4:.1}\" \
+             text-anchor=\"end\">steady {2}</text>",
+            y(steady as f64),
+            SIZE.0 - r,
+            mib(steady),
+            SIZE.0 - r,
+            y(steady as f64) + 14.0
+        );
+    }
+    let bytes = peak.gtt_bytes?;
+    let end = if x(peak.ns) > SIZE.0 * 0.7 { "end" } else { "start" };
+    let _ = writeln!(
+        out,
+        "<circle class=\"peak\" cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"4\"><title>peak {2}</title></circle><text x=\"{0:.1}\" \
+         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg></div>",
+        x(peak.ns),
+        y(bytes as f64),
+        mib(bytes),
+        y(bytes as f64) - 8.0
+    );
+    Some(out)
+}
+
+/// The curve's path: of each column of the drawing the most, so that no peak is missing; it breaks where the amount is
+/// not known.
+fn path(series: &Series, x: &impl Fn(u64) -> f64, y: &impl Fn(f64) -> f64) -> String {
+    let all: Vec<&Sample> = series.samples().collect();
+    let mut out = String::new();
+    let mut pen_up = true;
+    for piece in all.chunks(all.len().div_ceil(POINTS).max(1)) {
+        match piece.iter().filter(|s| s.gtt_bytes.is_some()).max_by_key(|s| s.gtt_bytes) {
+            Some(sample) => {
+                let word = if pen_up { 'M' } else { 'L' };
+                let _ =
+                    write!(out, "{word}{:.1} {:.1}", x(sample.ns), y(sample.gtt_bytes.unwrap_or(0) as f64));
+                pen_up = false;
+            }
+            None => pen_up = true,
+        }
+    }
+    out
+}
+
+fn axes(
+    out: &mut String,
+    top: f64,
+    length: u64,
+    x: &impl Fn(u64) -> f64,
+    y: &impl Fn(f64) -> f64,
+    from: u64,
+) {
+    let (l, r, _, b) = MARGIN;
+    for part in 0..=4 {
+        let bytes = top * f64::from(part) / 4.0;
+        let _ = write!(
+            out,
+            "<path class=\"axis\" d=\"M{l} {0:.1}H{1}\"/><text class=\"dim\" x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{4}</text>",
+            y(bytes),
+            SIZE.0 - r,
+            l - 6.0,
+            y(bytes) + 4.0,
+            mib(bytes as u64)
+        );
+        let ns = length / 4 * part as u64;
+        let anchor = ["start", "middle", "middle", "middle", "end"][part as usize];
+        let _ = write!(
+            out,
+            "<text class=\"dim\" x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{} s</text>",
+            x(from + ns),
+            SIZE.1 - b + 18.0,
+            fixed(ns, 1_000_000_000, 2)
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! The report as one page: no network, no fonts, nothing from elsewhere. It is made of the same rows as the text report.
+
+mod charts;
+mod findings;
+mod markup;
+mod memory;
+mod split;
+
+use crate::core::compare::Comparison;
+use crate::core::memory::sums::{Figures, Sums};
+use crate::core::profile::Profile;
+use crate::core::profile::program::Program;
+use crate::core::text::{clipped, count};
+use crate::report::compare_rows::{Sides, summary, tables};
+use crate::report::compare_text::headline;
+use crate::report::kernels::{Row, rows};
+use crate::report::view::{Unit, View, fixed, percent};
+use crate::report::{Subject, text};
+use charts::{Bar, Part, bars, histogram, mib, stack};
+use findings::findings;
+use markup::{Cell, escaped, name, page, table};
+
+/// Bars of a chart; the table has the rest.
+const BARS: usize = 12;
+/// Histograms of a program.
+const PLOTS: usize = 6;
+/// Rows of a table: a trace with more kernels than any backend has is not a page.
+const ROWS: usize = 400;
+/// Programs with a part of their own.
+const PROGRAMS: usize = 24;
+/// Phases marked in the curve: a benchmark's loop has thousands.
+const MARKS: usize = 12;
+/// A name is shown so far.
+const LONGEST: usize = 300;
+
+/// The whole page of a run.
+pub fn report(subject: &Subject<'_>) -> String {
+    let run = subject.run;
+    let title = match (&run.label, run.command.first()) {
+        (Some(label), _) => label.clone(),
+        (None, Some(command)) => command.rsplit('/').next().unwrap_or(command).to_owned(),
+        (None, None) => "a kept trace".to_owned(),
+    };
+    let title = clipped(&title, LONGEST);
+    let mut out = format!("<h1>{}</h1>\n", name(&title));
+    out.push_str("<h2>Findings</h2>\n<ul class=\"findings\">\n");
+    for (weight, words) in findings(subject) {
+        let (class, tag) = weight.words();
+        out.push_str(&format!("<li class=\"{class}\"><b class=\"tag\">{tag}</b>{}</li>\n", name(&words)));
+    }
+    out.push_str("</ul>\n");
+    out.push_str(&memory_part(subject));
+    if let Some(split) = subject.split() {
+        out.push_str(&split::part(&split));
+    }
+    if let (Some(book), false) = (subject.book, subject.no_dispatch()) {
+        programs(&mut out, subject, &book.profile);
+    }
+    out.push_str("<h2>The run</h2>\n<dl class=\"facts\">\n");
+    for (fact, value) in text::facts(subject) {
+        let value = clipped(&value, 4_000);
+        out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", escaped(&fact), name(&value)));
+    }
+    out.push_str("</dl>\n");
+    out.push_str(&format!(
+        "<h2>The text report</h2>\n<details><summary>Show</summary><pre>{}</pre></details>\n",
+        name_lines(&text::report(subject))
+    ));
+    page(&format!("{title} – hrx-wrap"), &out)
+}
+
+/// A text of lines: each is safe by itself, and the line ends stay.
+fn name_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", escaped(&clipped(line, 2_000)))).collect()
+}
+
+fn memory_part(subject: &Subject<'_>) -> String {
+    let mut out = "<h2>GPU memory</h2>\n".to_owned();
+    let Some(sums) = subject.sums() else {
+        let why = if subject.run.sampling.is_some() {
+            "the samples are not at hand: they are in gtt.tsv of the run's folder, or were lost with their process"
+        } else {
+            "this run has no samples of GPU memory"
+        };
+        out.push_str(&format!("<p class=\"dim\">Unknown: {why}.</p>\n"));
+        return out;
+    };
+    let (from, until) = (subject.run.clock.start_ns, subject.open_until());
+    let steady = sums.steady.and_then(|f| f.gtt_bytes);
+    let curve = subject.memory.and_then(|series| {
+        let from = if from > 0 { from } else { series.samples().next().map_or(0, |s| s.ns) };
+        memory::curve(series, from, until, steady, &marks(subject))
+    });
+    match curve {
+        Some(curve) => out.push_str(&curve),
+        None => out.push_str(
+            "<p class=\"dim\">No curve: not one sample that is at hand has an amount of GTT.</p>\n",
+        ),
+    }
+    out.push_str(&memory_table(&sums));
+    out
+}
+
+/// Moments to mark in the curve.
+fn marks(subject: &Subject<'_>) -> Vec<memory::Mark> {
+    let mut marks: Vec<memory::Mark> = Vec::new();
+    let phases = subject.book.map_or(&[][..], |book| book.phases.spans());
+    marks.extend(phases.iter().take(MARKS).map(|span| (span.from, span.phase.name().to_owned())));
+    if let Some(end) = &subject.run.end {
+        marks.extend(end.signals.iter().map(|s| (s.at_ns, crate::core::signals::name(s.signal))));
+        marks.push((end.at_ns, "end".to_owned()));
+    }
+    marks
+}
+
+/// One amount: its name, and where it stands.
+type Amount = (&'static str, fn(&Figures) -> Option<u64>);
+
+fn memory_table(sums: &Sums) -> String {
+    let amounts: [Amount; 5] = [
+        ("GTT, resident", |f| f.gtt_bytes),
+        ("GTT, allocated", |f| f.gtt_total_bytes),
+        ("VRAM", |f| f.vram_bytes),
+        ("resident memory of the processes", |f| f.rss_bytes),
+        ("GTT of the whole device, used by everybody", |f| f.device_gtt_used_bytes),
+    ];
+    let head = ["peak", "steady", "final", "what"].map(str::to_owned);
+    let rows: Vec<Vec<Cell>> = amounts
+        .into_iter()
+        .map(|(what, of)| {
+            let mut cells: Vec<Cell> = [&sums.peak, &sums.steady, &sums.last]
+                .into_iter()
+                .map(|figures| figures.as_ref().and_then(of))
+                .map(|amount| Cell { text: amount.map_or("unknown".to_owned(), mib), number: amount })
+                .collect();
+            cells.push(what.to_owned().into());
+            cells
+        })
+        .collect();
+    table("GPU memory", &head, &rows, 3)
+}
+
+fn programs(out: &mut String, subject: &Subject<'_>, profile: &Profile) {
+    let all = profile.programs();
+    let left = all.len().saturating_sub(PROGRAMS);
+    for program in all.into_iter().take(PROGRAMS) {
+        one_program(out, subject, profile, program);
+    }
+    if left > 0 {
+        out.push_str(&format!(
+            "<p>{left} programs with less time are in the text report and in report.json.</p>\n"
+        ));
+    }
+}
+
+fn one_program(out: &mut String, subject: &Subject<'_>, profile: &Profile, program: &Program) {
+    let view = View { top: ROWS, ..subject.view };
+    let rows = rows(program, profile, subject.names, view);
+    let total = program.total();
+    out.push_str(&format!(
+        "<h2>Program: {} list of {} commands <span class=\"dim\">[{}]</span></h2>\n<p>{}, {} dispatches, {} ms on the \
+         device. Shares are compared inside one program only.</p>\n",
+        program.list.name(),
+        program.commands,
+        program.fingerprint(),
+        count(program.runs, "run"),
+        program.dispatches,
+        fixed(total, 1_000_000, 3)
+    ));
+    account(out, program);
+    out.push_str("<h3>Kernels</h3>\n<p class=\"dim\">Thick: time on the device. Thin: launches on the host, on the same scale.</p>\n");
+    let chart: Vec<Bar> = rows.iter().take(BARS).map(|row| bar(row, total, view.unit)).collect();
+    out.push_str(&bars(&chart));
+    out.push_str(&kernel_table(program, &rows, total, view.unit));
+    out.push_str("<h3>Durations of dispatches</h3>\n<p class=\"dim\">Time on the device, logarithmic axis.</p>\n<div class=\"plots\">\n");
+    for row in rows.iter().take(PLOTS) {
+        if let Some(kernel) = program.kernels.iter().find(|k| k.id == row.id) {
+            let [median, p95] =
+                [row.median, row.p95].map(|ns| format!("{} {}", view.unit.show(ns), view.unit.sign()));
+            out.push_str(&histogram(&clipped(&row.label(), LONGEST), &kernel.device, &median, &p95));
+        }
+    }
+    out.push_str("</div>\n");
+}
+
+/// Launch against device, and what else the wall time is.
+fn account(out: &mut String, program: &Program) {
+    let (title, parts) = if program.walls > 0 {
+        let known = program.in_walls;
+        let host = known.between + known.init + known.host.iter().sum::<u64>();
+        let rest = program.wall_ns.saturating_sub(known.sum());
+        let parts = vec![
+            ("device", known.device),
+            ("launches", known.launch),
+            ("waits before dispatches (the instrument)", known.wait),
+            ("host", host),
+            ("unattributed", rest),
+        ];
+        (
+            format!(
+                "Wall time of {}: {} ms",
+                count(program.walls, "run"),
+                fixed(program.wall_ns, 1_000_000, 3)
+            ),
+            parts,
+        )
+    } else {
+        let parts = vec![
+            ("device", program.total()),
+            ("launches", program.launch_ns),
+            ("waits before dispatches (the instrument)", program.wait_ns),
+            ("host between dispatches", program.between_ns),
+        ];
+        (
+            "Its dispatches' time (no run with both ends was seen, so the wall time is unknown)".to_owned(),
+            parts,
+        )
+    };
+    let parts: Vec<Part> = parts
+        .into_iter()
+        .map(|(what, ns)| Part {
+            name: what.to_owned(),
+            words: format!("{} ms", fixed(ns, 1_000_000, 3)),
+            value: ns,
+        })
+        .collect();
+    out.push_str(&format!("<h3>{}</h3>\n", escaped(&title)));
+    out.push_str(&stack(&title, &parts));
+}
+
+fn bar(row: &Row, total: u64, unit: Unit) -> Bar {
+    let launches = row.launch.saturating_mul(row.count);
+    Bar {
+        name: clipped(&row.label(), LONGEST),
+        words: format!(
+            "{} %, {} ms, mean {} {}{}",
+            percent(row.total, total),
+            fixed(row.total, 1_000_000, 3),
+            unit.show(row.mean),
+            unit.sign(),
+            if row.near_floor { ", near the floor" } else { "" }
+        ),
+        value: row.total,
+        second: Some((
+            format!("launches: {} × mean {} {}", row.count, unit.show(row.launch), unit.sign()),
+            launches,
+        )),
+    }
+}
+
+fn kernel_table(program: &Program, rows: &[Row], total: u64, unit: Unit) -> String {
+    let sign = unit.sign();
+    let head: Vec<String> = ["total ms", "share %", "count"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(["mean", "median", "p95", "min", "max", "launch"].map(|what| format!("{what} {sign}")))
+        .chain(["kernel".to_owned()])
+        .collect();
+    let cells: Vec<Vec<Cell>> = rows
+        .iter()
+        .take(ROWS)
+        .map(|row| {
+            let mut cells = vec![
+                Cell::number(fixed(row.total, 1_000_000, 3), row.total),
+                Cell::number(percent(row.total, total), row.total),
+                Cell::number(row.count.to_string(), row.count),
+            ];
+            let times = [row.mean, row.median, row.p95, row.least, row.most, row.launch];
+            cells.extend(times.map(|ns| Cell::number(unit.show(ns), ns)));
+            let mark = if row.near_floor { " ~floor" } else { "" };
+            cells.push(format!("{}{mark}", clipped(&row.label(), LONGEST)).into());
+            cells
+        })
+        .collect();
+    table(&format!("Kernels of the list of {} commands", program.commands), &head, &cells, 9)
+}
+
+/// The page of comparisons.
+pub fn comparison(all: &[(Comparison, Sides)], view: View) -> String {
+    let mut out = String::new();
+    for (comparison, sides) in all {
+        out.push_str(&format!("<h1>{}</h1>\n<ul class=\"findings\">\n", name(&headline(comparison, sides))));
+        for line in comparison.refusals() {
+            out.push_str(&format!(
+                "<li class=\"bad\"><b class=\"tag\">not comparable</b>{}</li>\n",
+                name(&line)
+            ));
+        }
+        for line in summary(comparison) {
+            let class = if line.starts_with("REGRESSION") { "bad" } else { "fact" };
+            out.push_str(&format!("<li class=\"{class}\">{}</li>\n", name(&line)));
+        }
+        out.push_str("</ul>\n");
+        for one in tables(comparison, sides, view) {
+            out.push_str(&format!("<h2>{}</h2>\n", name(&one.title)));
+            for note in &one.notes {
+                out.push_str(&format!("<p class=\"dim\">{}</p>\n", name(note)));
+            }
+            let cell = |text: &String| Cell::from(clipped(text, LONGEST * 4));
+            let rows: Vec<Vec<Cell>> = one.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+            if !rows.is_empty() {
+                out.push_str(&table(&one.title, &one.head, &rows, one.words_from));
+            }
+        }
+    }
+    page("comparison – hrx-wrap", &out)
+}

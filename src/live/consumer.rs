@@ -13,23 +13,21 @@ use crate::core::book::Book;
 use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
-use crate::core::progress::{self, Gtt};
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::{NUMBERS, Tally};
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::intake::Intake;
-use crate::live::log::{self, LogFile};
+use crate::live::log::{self, LogFile, Pieces};
 use crate::live::proc::Proc;
 use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
 use crate::live::sampler::Nudge;
 use crate::live::shelf::Shelf;
 use crate::live::source::Source;
+use crate::live::status::Telling;
 use crate::sys::clock::monotonic_ns;
 
-/// A pipe takes this much whole or not at all.
-const PIPE_BUF: usize = 4096;
 /// Where the log's state stands among the saved numbers …
 const LOG_STATE: usize = 3 + NUMBERS;
 /// … and what was handed to a log that cannot be cut.
@@ -55,8 +53,6 @@ const BATCH: usize = 256 << 10;
 const FLUSH_NS: u64 = 50 * MS;
 /// An unfinished line passes through to our stderr after this.
 const PAUSE_NS: u64 = 30 * MS;
-/// The status line is renewed so often.
-const STATUS_NS: u64 = 1_000 * MS;
 /// Pause after something came; it doubles while nothing does.
 const SHORT: Duration = Duration::from_millis(1);
 /// The longest pause: some 50 wake-ups a second when idle.
@@ -91,38 +87,11 @@ pub struct Consumer {
     status: Option<Telling>,
 }
 
-/// What a status line needs.
-#[derive(Debug)]
-struct Telling {
-    /// The run's start, ns.
-    start: u64,
-    /// When it is due again, ns.
-    due: u64,
-    /// The memory as it was last told.
-    gtt: Option<Gtt>,
-}
-
 /// The sums as they were saved last.
 fn saved_book(ring: &Ring) -> Book {
     let mut numbers = [0; NUMBERS];
     numbers.copy_from_slice(&ring.saved()[3..3 + NUMBERS]);
     Book::from_tally(Tally::from_numbers(numbers))
-}
-
-/// Cuts text into pieces that a pipe takes whole or not at all (`man 7 pipe`), at line ends where there are any: a
-/// successor cannot cut off what a pipe took, so it has to know how far that is.
-struct Pieces<'a>(&'a [u8]);
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let most = self.0.len().min(PIPE_BUF);
-        let end = memchr::memrchr(b'\n', &self.0[..most]).map_or(most, |at| at + 1);
-        let (piece, rest) = self.0.split_at(end);
-        self.0 = rest;
-        (!piece.is_empty()).then_some(piece)
-    }
 }
 
 /// What the consumer leaves.
@@ -204,18 +173,14 @@ impl Consumer {
 
     /// With a status line, once a second; `start_ns`: the run's start.
     pub fn with_status(mut self, start_ns: u64) -> Self {
-        self.status = Some(Telling { start: start_ns, due: 0, gtt: None });
+        self.status = Some(Telling::new(start_ns));
         self
     }
 
-    /// Renews the status line when its second is over.
     fn tell(&mut self, now: u64) {
-        let Some(telling) = self.status.as_mut().filter(|t| now >= t.due) else { return };
-        telling.due = now + STATUS_NS;
-        // While a sample is being taken it is that of a second ago.
-        telling.gtt = self.nudge.as_ref().and_then(Nudge::gtt).or(telling.gtt);
-        let line = progress::line(now.saturating_sub(telling.start), &self.book, telling.gtt);
-        self.echo.status(&line);
+        if let Some(telling) = &mut self.status {
+            telling.tell(now, &self.book, self.nudge.as_ref(), &self.echo);
+        }
     }
 
     /// Reads lines as the run's record says.
@@ -279,8 +244,6 @@ impl Consumer {
         {
             nudge.now();
         }
-        // In a flood there is no pause to do it in.
-        self.tell(record.ns);
         if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }

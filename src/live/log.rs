@@ -181,6 +181,26 @@ impl LogFile {
     }
 }
 
+/// A pipe takes this much whole or not at all.
+const PIPE_BUF: usize = 4096;
+
+/// Cuts text into pieces that a pipe takes whole or not at all (`man 7 pipe`), at line ends where there are any: a
+/// successor cannot cut off what a pipe took, so it has to know how far that is.
+#[derive(Debug)]
+pub struct Pieces<'a>(pub &'a [u8]);
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let most = self.0.len().min(PIPE_BUF);
+        let end = memchr::memrchr(b'\n', &self.0[..most]).map_or(most, |at| at + 1);
+        let (piece, rest) = self.0.split_at(end);
+        self.0 = rest;
+        (!piece.is_empty()).then_some(piece)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -352,7 +352,9 @@ mod tests {
     #[test]
     fn a_newer_schema_is_refused_with_what_is_needed() {
         let mut newer = Run { schema: "hrx-wrap/2".into(), ..Run::default() };
-        assert!(Run::from_fields(newer.fields()).unwrap_err().contains("hrx-wrap a later version is needed"));
+        assert!(
+            Run::from_fields(newer.fields()).unwrap_err().contains("a later version of hrx-wrap is needed")
+        );
         newer.tool.version = "3.1.0".into();
         let error = Run::from_fields(newer.fields()).unwrap_err();
         assert_eq!(

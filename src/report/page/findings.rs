@@ -186,9 +186,10 @@ fn attributed(all: &mut Vec<Finding>, program: &Program) {
     all.push((
         weight,
         format!(
-            "{part} % of the wall time of the list of {} commands [{}] is unattributed (usual: below 5 %).",
+            "{part} % of the wall time of the list of {} commands [{}] is unattributed{}.",
             program.commands,
-            program.fingerprint()
+            program.fingerprint(),
+            if weight == Weight::Care { ": more than 5 %, so the trace misses something" } else { "" }
         ),
     ));
 }
@@ -243,7 +244,7 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
             all.push((
                 weight,
                 format!(
-                    "The floor is {} µs (usual: 5-20 µs), so {} of {} not told apart from the instrument.",
+                    "The floor is {} µs, so {} of {} not told apart from the instrument.",
                     fixed(floor, 1_000, 2),
                     if near == 1 { "1 row".to_owned() } else { format!("{near} rows") },
                     if near == 1 { format!("{} is", every.len()) } else { format!("{} are", every.len()) },

@@ -323,9 +323,11 @@ impl Run {
 /// Why a record of a later version is not read, and what reads it.
 fn too_new(schema: u32, made_by: &str) -> String {
     let version = crate::core::text::printable(made_by.as_bytes());
-    let needed =
-        if version.is_empty() { "a later version".to_owned() } else { format!("{version} or later") };
-    format!("schema hrx-wrap/{schema}: hrx-wrap {needed} is needed to read it, this one reads up to {SCHEMA}")
+    let needed = match version.as_str() {
+        "" => "a later version of hrx-wrap".to_owned(),
+        version => format!("hrx-wrap {version} or later"),
+    };
+    format!("schema hrx-wrap/{schema}: {needed} is needed to read it, this one reads up to {SCHEMA}")
 }
 
 #[cfg(test)]

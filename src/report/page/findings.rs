@@ -241,15 +241,13 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
                 .collect();
             let near = every.iter().filter(|r| r.near_floor).count() as u64;
             let weight = if near > 0 { Weight::Care } else { Weight::Good };
-            all.push((
-                weight,
-                format!(
-                    "The floor is {} µs, so {} of {} not told apart from the instrument.",
-                    fixed(floor, 1_000, 2),
-                    if near == 1 { "1 row".to_owned() } else { format!("{near} rows") },
-                    if near == 1 { format!("{} is", every.len()) } else { format!("{} are", every.len()) },
-                ),
-            ));
+            let shown = fixed(floor, 1_000, 2);
+            let words = match near {
+                0 => format!("The floor is {shown} µs: every row is told apart from the instrument."),
+                1 => format!("The floor is {shown} µs, so 1 row of {} is not told apart from the instrument.", every.len()),
+                n => format!("The floor is {shown} µs, so {n} rows of {} are not told apart from the instrument.", every.len()),
+            };
+            all.push((weight, words));
         }
     }
 }

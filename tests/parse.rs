@@ -143,7 +143,7 @@ fn what_cannot_be_read_is_2_and_named() {
         ("absent", "cannot read absent"),
         ("empty", "not the folder of a run"),
         ("bad", "run.json is not JSON"),
-        ("newer", "hrx-wrap/99: a version of hrx-wrap that reads it is needed"),
+        ("newer", "hrx-wrap/99: a later version of hrx-wrap is needed to read it"),
     ] {
         let done = parse(&dir, path);
         assert_eq!(done.code(), Some(2), "{path}");
@@ -214,7 +214,7 @@ fn a_trace_of_a_newer_version_is_refused_by_name() {
     let done = parse(&dir, "t.log");
     assert_eq!(done.code(), Some(2), "{}", done.out());
     assert!(
-        done.complaint().contains("hrx-wrap/2: a version of hrx-wrap that reads it is needed"),
+        done.complaint().contains("hrx-wrap/2: a later version of hrx-wrap is needed to read it"),
         "{}",
         done.err()
     );

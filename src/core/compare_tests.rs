@@ -145,6 +145,14 @@ fn what_is_not_comparable_is_refused_and_what_only_differs_is_shown() {
         assert!(c.refusals().is_empty());
         assert_eq!(c.differences.iter().map(|d| d.field).collect::<Vec<_>>(), [field]);
     }
+    let own = with(|f| {
+        let paths = "LD_PRELOAD=/tmp/hrx-wrap-stamp-7-9/hrx-wrap-stamp.so HRX_WRAP_STAMP=/proc/7/fd/3";
+        f.run.changed.env = paths.split(' ').map(str::to_owned).collect();
+    });
+    assert!(own.differences.is_empty(), "the way of the stamps is ours: {:?}", own.differences);
+    let theirs =
+        with(|f| f.run.changed.env = vec!["LD_PRELOAD=/a.so:/tmp/hrx-wrap-stamp-7-9/x.so".to_owned()]);
+    assert_eq!(theirs.differences[0].new, ["LD_PRELOAD=/a.so"]);
     let strange = compare(&[base], &[run(&[program(1, "a", &[kernel(2, 1.0, 9.0)])])], 0.05);
     assert!(strange.refusals()[0].starts_with("no kernel is in both"));
 }

@@ -323,9 +323,11 @@ impl Run {
 /// Why a record of a later version is not read, and what reads it.
 fn too_new(schema: u32, made_by: &str) -> String {
     let version = crate::core::text::printable(made_by.as_bytes());
-    let needed =
-        if version.is_empty() { "a later version".to_owned() } else { format!("{version} or later") };
-    format!("schema hrx-wrap/{schema}: hrx-wrap {needed} is needed to read it, this one reads up to {SCHEMA}")
+    let needed = match version.as_str() {
+        "" => "a later version of hrx-wrap".to_owned(),
+        version => format!("hrx-wrap {version} or later"),
+    };
+    format!("schema hrx-wrap/{schema}: {needed} is needed to read it, this one reads up to {SCHEMA}")
 }
 
 #[cfg(test)]
@@ -352,7 +354,9 @@ mod tests {
     #[test]
     fn a_newer_schema_is_refused_with_what_is_needed() {
         let mut newer = Run { schema: "hrx-wrap/2".into(), ..Run::default() };
-        assert!(Run::from_fields(newer.fields()).unwrap_err().contains("hrx-wrap a later version is needed"));
+        assert!(
+            Run::from_fields(newer.fields()).unwrap_err().contains("a later version of hrx-wrap is needed")
+        );
         newer.tool.version = "3.1.0".into();
         let error = Run::from_fields(newer.fields()).unwrap_err();
         assert_eq!(

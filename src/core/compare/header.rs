@@ -55,9 +55,21 @@ fn narrowing(variable: &str) -> bool {
     NARROWING.iter().any(|name| variable.starts_with(name))
 }
 
+/// How lines get to us from a target that stamps them itself: where that is differs from run to run, and means nothing.
+const OWN_WAY: &str = "hrx-wrap-stamp-";
+const OWN_RING: &str = "HRX_WRAP_STAMP=";
+
 fn changed(facts: &Facts) -> String {
-    let others = facts.run.changed.env.iter().filter(|v| !narrowing(v));
-    let all: Vec<&String> = others.chain(&facts.run.changed.args).collect();
+    let others = facts.run.changed.env.iter().filter(|v| !narrowing(v) && !v.starts_with(OWN_RING));
+    let others = others.map(|v| match v.strip_prefix("LD_PRELOAD=") {
+        Some(paths) => {
+            let kept: Vec<&str> = paths.split([':', ' ']).filter(|path| !path.contains(OWN_WAY)).collect();
+            if kept.is_empty() { String::new() } else { format!("LD_PRELOAD={}", kept.join(":")) }
+        }
+        None => v.clone(),
+    });
+    let args = facts.run.changed.args.iter().cloned();
+    let all: Vec<String> = others.filter(|v| !v.is_empty()).chain(args).collect();
     if all.is_empty() { "nothing".to_owned() } else { shell_line(&all) }
 }
 

@@ -186,9 +186,10 @@ fn attributed(all: &mut Vec<Finding>, program: &Program) {
     all.push((
         weight,
         format!(
-            "{part} % of the wall time of the list of {} commands [{}] is unattributed (usual: below 5 %).",
+            "{part} % of the wall time of the list of {} commands [{}] is unattributed{}.",
             program.commands,
-            program.fingerprint()
+            program.fingerprint(),
+            if weight == Weight::Care { ": more than 5 %, so the trace misses something" } else { "" }
         ),
     ));
 }
@@ -240,15 +241,19 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
                 .collect();
             let near = every.iter().filter(|r| r.near_floor).count() as u64;
             let weight = if near > 0 { Weight::Care } else { Weight::Good };
-            all.push((
-                weight,
-                format!(
-                    "The floor is {} µs (usual: 5-20 µs), so {} of {} not told apart from the instrument.",
-                    fixed(floor, 1_000, 2),
-                    if near == 1 { "1 row".to_owned() } else { format!("{near} rows") },
-                    if near == 1 { format!("{} is", every.len()) } else { format!("{} are", every.len()) },
+            let shown = fixed(floor, 1_000, 2);
+            let words = match near {
+                0 => format!("The floor is {shown} µs: every row is told apart from the instrument."),
+                1 => format!(
+                    "The floor is {shown} µs, so 1 row of {} is not told apart from the instrument.",
+                    every.len()
                 ),
-            ));
+                n => format!(
+                    "The floor is {shown} µs, so {n} rows of {} are not told apart from the instrument.",
+                    every.len()
+                ),
+            };
+            all.push((weight, words));
         }
     }
 }

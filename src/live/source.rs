@@ -19,14 +19,17 @@ use crate::core::ring_layout::VARIABLE;
 use crate::live::ring::{DEFAULT_CAPACITY, Ring};
 use crate::live::shelf::Shelf;
 use crate::sys::clock::monotonic_ns;
-use crate::sys::shm;
+use crate::sys::{fd, shm};
 
 /// The object's file, by which one of ours is known in an LD_PRELOAD.
 pub const OBJECT: &str = "hrx-wrap-stamp.so";
 /// How the folder's name begins; our pid follows.
 const FOLDER: &str = "hrx-wrap-stamp-";
-/// What a run that was killed altogether left is taken away by a later one after this.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// What a run that was killed altogether left is taken away by a later one after this …
+const STALE: Duration = Duration::from_secs(60);
+/// … but where this file says that processes were left alone with it, after this.
+const LEFT: &str = "left";
+const LEFT_STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A run's object and ring.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub struct Source {
     /// Where open lines are kept for a successor.
     pub shelf: Arc<Shelf>,
     folder: PathBuf,
+    /// The object, open and locked as long as one of our processes lives: a later run sees that it is in use.
+    _in_use: File,
     stays: Cell<bool>,
 }
 
@@ -60,7 +65,9 @@ impl Source {
         for base in bases.iter().filter(|base| can_be_preloaded(base)) {
             sweep(base);
             match place(object, base) {
-                Ok(folder) => return Ok(Source { ring, shelf, folder, stays: Cell::new(false) }),
+                Ok((folder, in_use)) => {
+                    return Ok(Source { ring, shelf, folder, _in_use: in_use, stays: Cell::new(false) });
+                }
                 Err(error) => refused = error,
             }
         }
@@ -92,13 +99,22 @@ impl Source {
     /// object at each start of a program. A later run takes it away.
     pub fn leave(&self) {
         self.stays.set(true);
+        // Without it they have it for a minute.
+        let _ = File::create(self.folder.join(LEFT));
     }
 
     /// Takes the folder away.
     pub fn remove(&self) {
-        let _ = std::fs::remove_file(self.folder.join(OBJECT));
-        let _ = std::fs::remove_dir(&self.folder);
+        empty_out(&self.folder);
     }
+}
+
+/// Only what is ours: a folder that holds anything else stays.
+fn empty_out(folder: &Path) {
+    for name in [OBJECT, LEFT] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 fn is_ours(name: &str) -> bool {
@@ -110,33 +126,40 @@ fn can_be_preloaded(base: &Path) -> bool {
     base.is_absolute() && base.to_str().is_some_and(|text| !text.contains([' ', ':', '$', '\n']))
 }
 
-fn place(object: &[u8], base: &Path) -> io::Result<PathBuf> {
+fn place(object: &[u8], base: &Path) -> io::Result<(PathBuf, File)> {
     let folder = base.join(format!("{FOLDER}{}-{}", std::process::id(), monotonic_ns()));
     DirBuilder::new().mode(0o700).create(&folder)?;
     let path = folder.join(OBJECT);
     let written = shm::with_size_limit_lifted(object.len(), || {
         let mut file = File::options().read(true).write(true).create_new(true).mode(0o500).open(&path)?;
         file.write_all(object)?;
-        shm::can_be_executed(file.as_fd())
+        shm::can_be_executed(file.as_fd())?;
+        let in_use = File::open(&path)?;
+        fd::try_lock(in_use.as_fd());
+        Ok(in_use)
     });
-    if let Err(error) = written {
-        let _ = std::fs::remove_file(&path);
-        let _ = std::fs::remove_dir(&folder);
-        return Err(error);
+    match written {
+        Ok(in_use) => Ok((folder, in_use)),
+        Err(error) => {
+            empty_out(&folder);
+            Err(error)
+        }
     }
-    Ok(folder)
 }
 
 /// Takes away what runs left of which every process was killed.
 fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|n| n.strip_prefix(FOLDER)?.split('-').next()?.parse::<u32>().ok());
-        let Some(pid) = pid else { continue };
-        let old = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
-        if !Path::new("/proc").join(pid.to_string()).exists() && old.is_some_and(|age| age > STALE) {
-            let _ = std::fs::remove_file(entry.path().join(OBJECT));
-            let _ = std::fs::remove_dir(entry.path());
+        if !name.as_encoded_bytes().starts_with(FOLDER.as_bytes()) {
+            continue;
+        }
+        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+        let stale = if entry.path().join(LEFT).exists() { LEFT_STALE } else { STALE };
+        let object = File::open(entry.path().join(OBJECT));
+        let in_use = object.is_ok_and(|object| fd::is_locked(object.as_fd()));
+        if !in_use && age.is_some_and(|age| age > stale) {
+            empty_out(&entry.path());
         }
     }
 }
@@ -162,24 +185,29 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_goes_after_a_day() {
+    fn what_a_killed_run_left_goes_after_a_while_and_what_processes_were_left_with_stays_for_a_day() {
         let base = std::env::temp_dir().join(format!("hrx-wrap-sweep-{}", std::process::id()));
-        let (own, dead) = (std::process::id(), i32::MAX);
-        let days_old = std::time::SystemTime::now() - 2 * STALE;
-        let of = |pid: &dyn std::fmt::Display, old: bool| {
-            let folder = base.join(format!("{FOLDER}{pid}-{old}"));
+        let an_hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+        let of = |name: &str, old: bool| {
+            let folder = base.join(format!("{FOLDER}{name}"));
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join(OBJECT), b"").unwrap();
             if old {
-                File::open(&folder).unwrap().set_modified(days_old).unwrap();
+                File::open(&folder).unwrap().set_modified(an_hour_ago).unwrap();
             }
             folder
         };
-        let folders = [of(&dead, true), of(&dead, false), of(&own, true), of(&"other", true)];
-        std::fs::write(folders[3].join("other"), b"").unwrap();
-        File::open(&folders[3]).unwrap().set_modified(days_old).unwrap();
+        let left = of("left", true);
+        std::fs::write(left.join(LEFT), b"").unwrap();
+        File::open(&left).unwrap().set_modified(an_hour_ago).unwrap();
+        let folders = [of("old", true), of("young", false), of("used", true), left];
+        let used = File::open(folders[2].join(OBJECT)).unwrap();
+        assert!(fd::try_lock(used.as_fd()));
         sweep(&base);
-        assert_eq!(folders.map(|f| f.exists()), [false, true, true, true]);
+        assert_eq!(folders.each_ref().map(|f| f.exists()), [false, true, true, true]);
+        File::open(&folders[3]).unwrap().set_modified(an_hour_ago - LEFT_STALE).unwrap();
+        sweep(&base);
+        assert!(!folders[3].exists());
         std::fs::remove_dir_all(base).unwrap();
     }
 

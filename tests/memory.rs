@@ -152,6 +152,69 @@ fn a_sample_comes_before_a_signal_and_before_a_timeout() {
 }
 
 #[test]
+fn the_recorded_split_comes_out_of_a_live_run() {
+    let dir = Dir::new("recorded");
+    let steps = [
+        "say:llama_model_loader: loaded meta data with 20 key-value pairs",
+        "say:load_tensors:   CPU_Mapped model buffer size =   304.28 MiB",
+        "say:load_tensors:         HRX0 model buffer size =  2375.91 MiB",
+        "2421",
+        "say:llama_context: constructing llama_context",
+        "say:llama_kv_cache:       HRX0 KV buffer size =    36.00 MiB",
+        "say:sched_reserve:       HRX0 compute buffer size =    43.20 MiB",
+        "say:sched_reserve: reserve took 24.31 ms, sched copies = 1",
+        "say:set_n_threads: n_threads = 4, n_threads_batch = 4",
+        "say:HRX host weight cache: resident=304.3 MiB weights=1",
+        "say:HRX host weight cache: resident=795.8 MiB weights=38",
+        "3925",
+        "say:HRX host weight cache: evicted blk.35.ffn_down.weight resident=512.0 MiB weights=16",
+        "3613",
+        "say:llama_perf_context_print:        load time =     812.40 ms",
+        "87",
+        "exit0",
+    ];
+    let done = start(&dir, &["-s", "-o", "run", "--interval", "5ms", "--echo", "none"], &steps).finish();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    let live = dir.text("run/report.txt");
+    let row = |name: &str| {
+        let line = live.lines().find(|l| l.ends_with(&format!("  {name}")));
+        let line = line.unwrap_or_else(|| panic!("no row {name:?} in:\n{live}"));
+        line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        [
+            "process",
+            "loader's model buffer",
+            "packed copies (38 weights)",
+            "KV + recurrent state",
+            "compute + output",
+            "not attributed"
+        ]
+        .map(row),
+        ["3925.0 100.0", "2375.9 60.5", "795.8 20.3", "36.0 0.9", "43.2 1.1", "674.1 17.2"]
+    );
+    assert!(live.contains("duplicate: packed copies are 33.5 % of the loader's model buffer"), "{live}");
+    let memory = memory_of(&dir);
+    assert_eq!((gtt(&memory, "peak"), gtt(&memory, "final")), (Some(3_925), Some(87)));
+    let steady = gtt(&memory, "steady").unwrap();
+    assert!([3_925, 3_613, 2_421].contains(&steady), "{memory}");
+    assert!(live.contains("  steady is the median from the end of load at "), "{live}");
+    assert_eq!(same(&parse(&dir, &["run"]).out()), same(&live));
+}
+
+#[test]
+fn a_new_phase_of_the_run_is_sampled_at_once() {
+    let dir = Dir::new("phase");
+    // Without a sample of its own for the line the target would wait for ever.
+    let script = "echo 'llama_model_load_from_file_impl: loading model, no_alloc = 0' >&2; \
+        echo 'load_tensors: loading model tensors, this can take a while... (mmap = true)' >&2; \
+        until [ $(wc -l < run/gtt.tsv) -ge 3 ]; do sleep 0.01; done";
+    let options = ["-o", "run", "--interval", "1h", "-t", "50s"];
+    let done = wrap(words(&options, &["sh", "-c", script])).cwd(dir.path()).run();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+}
+
+#[test]
 fn the_first_line_of_a_phase_brings_a_sample() {
     let dir = Dir::new("phase");
     let load = "+llama_model_loader: loaded meta data with 30 key-value pairs and 291 tensors from m.gguf";

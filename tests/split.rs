@@ -246,6 +246,59 @@ fn the_recorded_4b_run_by_parse_of_a_log_and_samples() {
     assert!(strict.out().contains("WARNING: 674.1 MiB are not attributed"), "{}", strict.out());
 }
 
+/// The log of the recorded 4B run up to its packed copies, as a shell prints it.
+const FOUR_B: &str = "cat >&2 <<'END'
+load_tensors:   CPU_Mapped model buffer size =   304.28 MiB
+load_tensors:         HRX0 model buffer size =  2375.91 MiB
+llama_context: constructing llama_context
+llama_kv_cache:       HRX0 KV buffer size =    36.00 MiB
+sched_reserve:       HRX0 compute buffer size =    43.20 MiB
+sched_reserve: reserve took 24.31 ms, sched copies = 1
+HRX host weight cache: resident=795.8 MiB weights=38
+END
+";
+
+#[test]
+fn a_live_run_is_split_by_its_samples_and_a_parse_gives_the_same() {
+    let dir = Dir::new("live");
+    std::fs::create_dir_all(dir.join("proc")).unwrap();
+    let gtt = format!("{}/tests/targets/gtt.py", env!("CARGO_MANIFEST_DIR"));
+    // A process of a fake /proc with one client, which waits for each of its amounts in the table.
+    let script = format!("{FOUR_B}exec python3 {gtt} proc run/gtt.tsv 2500 3925 3600");
+    let options = ["-s", "--strict", "--proc", "proc", "--sys", "sys", "-o", "run"];
+    let done = wrap(words(&options, &["sh", "-c", &script])).cwd(dir.path()).run();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    for line in
+        ["3925.0  100.0", "2375.9   60.5", "795.8   20.3", "674.1   17.2", "packed copies (38 weights)"]
+    {
+        assert!(done.err().contains(line), "{line}:\n{}", done.err());
+    }
+    let report = dir.json("run/report.json");
+    let split = &report["split"];
+    assert_eq!(split["process"]["peak"]["gtt_bytes"], report["memory"]["peak"]["gtt_bytes"]);
+    assert_eq!(split["process"]["steady"]["gtt_bytes"], report["memory"]["steady"]["gtt_bytes"]);
+    assert!(report["memory"]["steady_between_ns"].is_array(), "known from the log: {}", report["memory"]);
+    let run = split["phases"].as_array().unwrap().iter().find(|p| p["phase"] == "run").unwrap();
+    assert_eq!(run["peak_gtt_bytes"], 3925_u64 << 20);
+    let again = wrap(["parse", "run", "--json", "-"]).cwd(dir.path()).run();
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((&again["split"], &again["memory"]), (split, &report["memory"]));
+    let text = wrap(["parse", "run"]).cwd(dir.path()).run().out();
+    let body = |text: &str| text[text.find("\nMEMORY").expect("memory")..].to_owned();
+    assert_eq!(body(&text), body(&dir.text("run/report.txt")));
+}
+
+#[test]
+fn the_first_line_of_a_new_phase_asks_for_a_sample() {
+    let dir = Dir::new("phase");
+    // Without a phase the next sample would be an hour away.
+    let script = "rows() { wc -l < run/gtt.tsv; }; before=$(rows)
+        echo 'llama_context: constructing llama_context' >&2
+        for i in $(seq 3000); do [ $(rows) -gt $before ] && exit 0; sleep 0.01; done; exit 9";
+    let done = wrap(words(&["--interval", "1h", "-o", "run"], &["sh", "-c", script])).cwd(dir.path()).run();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+}
+
 #[test]
 fn the_text_of_a_capture_is_the_golden_one() {
     let dir = Dir::new("golden");

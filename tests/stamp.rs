@@ -353,6 +353,30 @@ fn what_is_preloaded_already_stays() {
 }
 
 #[test]
+fn processes_that_are_left_alone_keep_the_object_and_their_programs_start_as_before() {
+    let dir = Dir::new("leave");
+    let script = format!(
+        "(until [ -e go ]; do sleep 0.01; done; exec 2>later; /bin/true; {} one later; echo done >&2) & echo started",
+        target()
+    );
+    let options = ["--stamp", "source", "--leave", "--report", "report"];
+    // Its readers would wait for the end of what is left alone.
+    let running = wrap(words(&options, &["sh", "-c", &script]))
+        .cwd(dir.path())
+        .env("TMPDIR", &dir.path().display().to_string());
+    let out = std::fs::File::create(dir.join("out")).expect("a file");
+    let running =
+        running.env("XDG_RUNTIME_DIR", "").stdout(out.try_clone().expect("dup")).stderr(out).start();
+    let mark = running.mark().to_owned();
+    assert_eq!(running.finish().code(), Some(0), "{}", dir.text("out"));
+    std::fs::write(dir.join("go"), "").expect("writing");
+    wait_until("their end", || common::marked(&mark).is_empty());
+    assert_eq!(dir.text("later"), "later\ndone\n", "no complaint of a loader");
+    let kept = |e: &std::fs::DirEntry| e.file_name().to_string_lossy().starts_with("hrx-wrap-stamp-");
+    assert_eq!(std::fs::read_dir(dir.path()).expect("the folder").flatten().filter(kept).count(), 1);
+}
+
+#[test]
 fn a_run_inside_a_run_prints_into_its_own() {
     let got =
         source(&[], &[BIN, "--stamp", "source", "--report", "/dev/null", "--", target(), "one", "inner"]);

@@ -286,7 +286,21 @@ fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
     let read = read_trace(&mut file, pattern)?;
     // Asked after reading: a run that ended meanwhile has its end in what comes next time.
     let running = fd::is_locked(file.as_fd());
-    from_trace(read, running)
+    let mut found = from_trace(read, running)?;
+    // The trace of a run folder has its samples beside it.
+    if found.run.sampling.is_some() && path.file_name().is_some_and(|name| name == "trace.log") {
+        found.samples = beside(path.parent().unwrap_or(Path::new("")))?;
+    }
+    Ok(found)
+}
+
+/// The samples in a run's folder, if there are any.
+fn beside(folder: &Path) -> anyhow::Result<Option<Samples>> {
+    match open_samples(&folder.join("gtt.tsv")) {
+        Ok(read) => Ok(Some(read)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).context("gtt.tsv"),
+    }
 }
 
 fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
@@ -318,10 +332,6 @@ fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> 
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }
-    found.samples = match open_samples(&folder.join("gtt.tsv")) {
-        Ok(read) => Some(read),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        Err(e) => return Err(e).context("gtt.tsv"),
-    };
+    found.samples = beside(folder)?;
     Ok(found)
 }

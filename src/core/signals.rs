@@ -34,7 +34,7 @@ pub struct Signal {
 /// takes longer.
 const BREATH: u64 = 10 * MS;
 /// Signals that programs use to talk to each other can follow one another quickly.
-const SHORT_BREATH: u64 = 2 * MS;
+const SHORT_BREATH: u64 = 5 * MS;
 
 const fn row(number: i32, name: &'static str, rule: Rule) -> Signal {
     Signal { number, name, rule, ends: false, breath_ns: 0 }

@@ -26,7 +26,7 @@ pub struct Tally {
     pub long_lines: u64,
     /// The target's last line had no line end.
     pub unterminated: bool,
-    /// Stamp of the first and the last line, ns.
+    /// The first and the last stamp, ns.
     pub span: Option<(u64, u64)>,
     /// The target's first `build …` line.
     pub build: Option<String>,
@@ -47,8 +47,9 @@ impl Sink for Tally {
         }
         self.lines += 1;
         self.long_lines += u64::from(!line.last);
-        let first = self.span.map_or(line.ns, |(first, _)| first);
-        self.span = Some((first, line.ns));
+        // Lines of several writers come in the order of their ends, so their stamps need not ascend.
+        let (first, last) = self.span.unwrap_or((line.ns, line.ns));
+        self.span = Some((first.min(line.ns), last.max(line.ns)));
     }
 
     fn event(&mut self, event: &Event<'_>) {
@@ -165,6 +166,15 @@ mod tests {
         t.mark_unterminated();
         t.mark_unterminated();
         assert_eq!((t.bytes, t.unterminated), (2, true));
+    }
+
+    #[test]
+    fn the_first_and_the_last_stamp_whatever_the_order_of_the_lines() {
+        let mut t = Tally::default();
+        for ns in [20, 10, 30, 25] {
+            t.line(&Line { ns, bytes: b"x", first: true, last: true, terminated: true });
+        }
+        assert_eq!(t.span, Some((10, 30)));
     }
 
     #[test]

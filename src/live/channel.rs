@@ -14,6 +14,8 @@ pub enum Message {
         signal: i32,
         /// Whose.
         sender: i32,
+        /// When it was taken, ns.
+        ns: u64,
         /// By `sigqueue`.
         queued: bool,
     },
@@ -32,30 +34,33 @@ pub enum Message {
     Done(Verdict),
 }
 
-const SIZE: usize = 16;
+const SIZE: usize = 24;
 
 impl Message {
     fn encode(self) -> [u8; SIZE] {
-        let (tag, a, b, c) = match self {
-            Message::Signal { signal, sender, queued } => (1, signal, sender, i32::from(queued)),
-            Message::Started(pid) => (2, pid, 0, 0),
-            Message::NotStarted { errno, candidate } => (3, errno, candidate, 0),
-            Message::Stopped(signal) => (4, signal, 0, 0),
-            Message::Done(Verdict::Exit(code)) => (5, code, 0, 0),
-            Message::Done(Verdict::Die(signal)) => (6, signal, 0, 0),
+        let (tag, a, b, c, ns) = match self {
+            Message::Signal { signal, sender, ns, queued } => (1, signal, sender, i32::from(queued), ns),
+            Message::Started(pid) => (2, pid, 0, 0, 0),
+            Message::NotStarted { errno, candidate } => (3, errno, candidate, 0, 0),
+            Message::Stopped(signal) => (4, signal, 0, 0, 0),
+            Message::Done(Verdict::Exit(code)) => (5, code, 0, 0, 0),
+            Message::Done(Verdict::Die(signal)) => (6, signal, 0, 0, 0),
         };
         let mut bytes = [0; SIZE];
+        // Both ends are one program on one machine: its own order of bytes.
         for (into, number) in bytes.chunks_exact_mut(4).zip([tag, a, b, c]) {
             into.copy_from_slice(&i32::to_ne_bytes(number));
         }
+        bytes[16..].copy_from_slice(&ns.to_ne_bytes());
         bytes
     }
 
     fn decode(bytes: [u8; SIZE]) -> Option<Message> {
         let number = |at: usize| i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (a, b) = (number(4), number(8));
+        let ns = u64::from_ne_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| bytes[16 + n]));
         Some(match number(0) {
-            1 => Message::Signal { signal: a, sender: b, queued: number(12) != 0 },
+            1 => Message::Signal { signal: a, sender: b, ns, queued: number(12) != 0 },
             2 => Message::Started(a),
             3 => Message::NotStarted { errno: a, candidate: b },
             4 => Message::Stopped(a),
@@ -106,8 +111,8 @@ mod tests {
     fn every_message_arrives_as_it_was_sent() {
         let (a, b) = Channel::pair().unwrap();
         let all = [
-            Message::Signal { signal: 15, sender: 77, queued: false },
-            Message::Signal { signal: 34, sender: 77, queued: true },
+            Message::Signal { signal: 15, sender: 77, ns: u64::MAX - 1, queued: false },
+            Message::Signal { signal: 34, sender: 77, ns: 1 << 32 | 5, queued: true },
             Message::Started(9),
             Message::NotStarted { errno: 2, candidate: 3 },
             Message::Stopped(20),

@@ -15,10 +15,13 @@ use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
-use crate::core::tally::{NUMBERS, Tally};
+use crate::core::tally::NUMBERS;
 use crate::core::trace;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::intake::Intake;
+use crate::live::left::{
+    CUT_LINES, FLOOR, FLOOR_NS, HANDED, LOG_STATE, Left, PRINTED, SHELVED, SOURCE_LINES, Stamps, saved_book,
+};
 use crate::live::log::{self, LogFile, Pieces};
 use crate::live::proc::Proc;
 use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
@@ -28,19 +31,6 @@ use crate::live::source::Source;
 use crate::live::status::Telling;
 use crate::sys::clock::monotonic_ns;
 
-/// Where the log's state stands among the saved numbers …
-const LOG_STATE: usize = 3 + NUMBERS;
-/// … and what was handed to a log that cannot be cut.
-const HANDED: usize = LOG_STATE + log::STATE;
-/// How far the target's ring was taken.
-const PRINTED: usize = HANDED + 1;
-/// Lines that were stamped at the source, and lines that we ended.
-const SOURCE_LINES: usize = HANDED + 2;
-const CUT_LINES: usize = HANDED + 3;
-/// Where the open lines are on the shelf, and whose line has the floor since when.
-const SHELVED: usize = HANDED + 4;
-const FLOOR: usize = HANDED + 5;
-const FLOOR_NS: usize = HANDED + 6;
 /// With several writers a line up to this length is held until it ends.
 const HOLD: usize = 64 << 10;
 /// Everything that is read is one writer's; a print is of its process and thread.
@@ -85,42 +75,6 @@ pub struct Consumer {
     phase: Option<Phase>,
     nudge: Option<Nudge>,
     status: Option<Telling>,
-}
-
-/// The sums as they were saved last.
-fn saved_book(ring: &Ring) -> Book {
-    let mut numbers = [0; NUMBERS];
-    numbers.copy_from_slice(&ring.saved()[3..3 + NUMBERS]);
-    Book::from_tally(Tally::from_numbers(numbers))
-}
-
-/// What the consumer leaves.
-#[derive(Debug)]
-pub struct Left {
-    /// The sums.
-    pub book: Book,
-    /// The log.
-    pub log: Option<LogFile>,
-    /// Where the lines were stamped.
-    pub stamps: Stamps,
-}
-
-/// Where lines were stamped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamps {
-    /// Lines that were stamped by the process that printed them.
-    pub source_lines: u64,
-    /// Lines that we ended where their writer had not: others' lines came between.
-    pub cut_lines: u64,
-    /// The target wrote over the memory that it prints into.
-    pub damaged: bool,
-}
-
-/// What was saved last, of a consumer that is not waited for any more.
-pub fn saved(ring: &Ring) -> Left {
-    let words = ring.saved();
-    let (source_lines, cut_lines) = (words[SOURCE_LINES], words[CUT_LINES]);
-    Left { book: saved_book(ring), log: None, stamps: Stamps { source_lines, cut_lines, damaged: false } }
 }
 
 impl Consumer {
@@ -173,13 +127,14 @@ impl Consumer {
 
     /// With a status line, once a second; `start_ns`: the run's start.
     pub fn with_status(mut self, start_ns: u64) -> Self {
-        self.status = Some(Telling::new(start_ns));
+        self.status = Some(Telling::since(start_ns));
         self
     }
 
+    /// Renews the status line when its second is over.
     fn tell(&mut self, now: u64) {
-        if let Some(telling) = &mut self.status {
-            telling.tell(now, &self.book, self.nudge.as_ref(), &self.echo);
+        if let Some(line) = self.status.as_mut().and_then(|s| s.renew(now, &self.book, self.nudge.as_ref())) {
+            self.echo.status(&line);
         }
     }
 
@@ -244,6 +199,8 @@ impl Consumer {
         {
             nudge.now();
         }
+        // In a flood there is no pause to do it in.
+        self.tell(record.ns);
         if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }

@@ -218,6 +218,7 @@ impl Front<'_> {
         self.channel.send(Message::Signal {
             signal: arrival.signal,
             sender: arrival.sender,
+            ns: arrival.ns,
             queued: arrival.queued,
         });
     }
@@ -257,7 +258,7 @@ impl Front<'_> {
     }
 
     fn go_on(&self) {
-        self.tell(Arrival { signal: signals::CONT, sender: 0, queued: false });
+        self.tell(Arrival { signal: signals::CONT, sender: 0, ns: monotonic_ns(), queued: false });
     }
 
     /// Nobody in our session outside our group can continue us (`man 7 credentials`, orphaned process group).

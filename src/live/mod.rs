@@ -14,6 +14,7 @@ pub mod echo;
 pub mod ending;
 pub mod front;
 pub mod intake;
+pub mod left;
 pub mod log;
 pub mod outcome;
 pub mod plan;

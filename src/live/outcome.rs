@@ -3,9 +3,9 @@
 use crate::core::run::{End, Exit, Run};
 use crate::core::signals;
 use crate::core::trace;
-use crate::live::consumer::Left;
 use crate::live::echo::Echo;
 use crate::live::ending::Reason;
+use crate::live::left::Left;
 use crate::live::log::LogFile;
 use crate::live::plan::{Finished, Verdict, status};
 use crate::live::ring::Ring;

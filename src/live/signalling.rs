@@ -25,11 +25,11 @@ impl Merges {
     }
 
     /// Whether this arrival repeats the last one.
-    fn repeats(&mut self, arrival: Arrival, now: u64) -> bool {
+    fn repeats(&mut self, arrival: Arrival) -> bool {
         let breath = signals::lookup(arrival.signal).map_or(0, |s| s.breath_ns);
-        let last = self.0.insert(arrival.signal, (arrival.sender, now));
+        let last = self.0.insert(arrival.signal, (arrival.sender, arrival.ns));
         // The kernel sends each of its own to one process only.
-        let same = |(sender, at): (i32, u64)| sender == arrival.sender && now.saturating_sub(at) < breath;
+        let same = |(sender, at): (i32, u64)| sender == arrival.sender && arrival.ns.abs_diff(at) < breath;
         !arrival.queued && arrival.sender != 0 && last.is_some_and(same)
     }
 }
@@ -48,8 +48,8 @@ impl Supervisor<'_> {
     /// Signals that the front hands on.
     pub(super) fn take_messages(&mut self) {
         while let Some(message) = self.channel.next() {
-            if let Message::Signal { signal, sender, queued } = message {
-                self.take_signal(Arrival { signal, sender, queued });
+            if let Message::Signal { signal, sender, ns, queued } = message {
+                self.take_signal(Arrival { signal, sender, ns, queued });
             }
         }
     }
@@ -60,7 +60,7 @@ impl Supervisor<'_> {
             "no-target"
         } else if self.tree.holds(arrival.sender) {
             "from-target"
-        } else if self.merges.repeats(arrival, now) {
+        } else if self.merges.repeats(arrival) {
             "merged"
         } else {
             self.hand_on(arrival, now)
@@ -99,25 +99,32 @@ mod tests {
     #[test]
     fn one_breath_is_one_request_and_the_next_is_another() {
         let mut merges = Merges::default();
-        let term = Arrival { signal: signals::TERM, sender: 9, queued: false };
+        let term = Arrival { signal: signals::TERM, sender: 9, ns: 0, queued: false };
+        let at = |signal: Arrival, ns| Arrival { ns, ..signal };
         let breath = signals::lookup(signals::TERM).unwrap().breath_ns;
-        assert!(!merges.repeats(term, 0));
-        assert!(merges.repeats(term, breath - 1));
-        assert!(!merges.repeats(Arrival { sender: 8, ..term }, breath), "another sender is another request");
-        assert!(!merges.repeats(Arrival { signal: signals::INT, ..term }, breath), "so is another signal");
-        assert!(!merges.repeats(term, 3 * breath));
+        assert!(!merges.repeats(at(term, 0)));
+        assert!(merges.repeats(at(term, breath - 1)));
+        assert!(
+            !merges.repeats(at(Arrival { sender: 8, ..term }, breath)),
+            "another sender is another request"
+        );
+        assert!(
+            !merges.repeats(at(Arrival { signal: signals::INT, ..term }, breath)),
+            "so is another signal"
+        );
+        assert!(!merges.repeats(at(term, 3 * breath)));
         let cont = Arrival { signal: signals::CONT, ..term };
-        assert!(!merges.repeats(cont, 0) && merges.repeats(cont, 1));
+        assert!(!merges.repeats(at(cont, 0)) && merges.repeats(at(cont, 1)));
         merges.forget(signals::CONT);
-        assert!(!merges.repeats(cont, 2), "a stop came between");
+        assert!(!merges.repeats(at(cont, 2)), "a stop came between");
         for talk in [10, signals::RT_FIRST] {
             let signal = Arrival { signal: talk, ..term };
-            assert!(!merges.repeats(signal, 0) && merges.repeats(signal, 1), "{talk}");
-            assert!(!merges.repeats(signal, 3_000_000), "{talk} may follow soon");
+            assert!(!merges.repeats(at(signal, 0)) && merges.repeats(at(signal, 1)), "{talk}");
+            assert!(!merges.repeats(at(signal, 6_000_000)), "{talk} may follow soon");
             let queued = Arrival { queued: true, ..signal };
-            assert!(!merges.repeats(queued, 3_000_001), "{talk}: of those that queue each one counts");
+            assert!(!merges.repeats(at(queued, 6_000_001)), "{talk}: of those that queue each one counts");
         }
-        let key = Arrival { sender: 0, signal: signals::INT, queued: false };
-        assert!(!merges.repeats(key, 0) && !merges.repeats(key, 1), "so does a key");
+        let key = Arrival { sender: 0, signal: signals::INT, ..term };
+        assert!(!merges.repeats(at(key, 0)) && !merges.repeats(at(key, 1)), "so does a key");
     }
 }

@@ -131,11 +131,10 @@ fn place(object: &[u8], base: &Path) -> io::Result<PathBuf> {
 fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|n| n.strip_prefix(FOLDER)?.split('-').next()) else {
-            continue;
-        };
+        let pid = name.to_str().and_then(|n| n.strip_prefix(FOLDER)?.split('-').next()?.parse::<u32>().ok());
+        let Some(pid) = pid else { continue };
         let old = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
-        if !Path::new("/proc").join(pid).exists() && old.is_some_and(|age| age > STALE) {
+        if !Path::new("/proc").join(pid.to_string()).exists() && old.is_some_and(|age| age > STALE) {
             let _ = std::fs::remove_file(entry.path().join(OBJECT));
             let _ = std::fs::remove_dir(entry.path());
         }
@@ -160,6 +159,28 @@ mod tests {
         assert_eq!(source.folder.metadata().unwrap().mode() & 0o777, 0o700);
         source.remove();
         assert!(!source.folder.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_after_a_day() {
+        let base = std::env::temp_dir().join(format!("hrx-wrap-sweep-{}", std::process::id()));
+        let (own, dead) = (std::process::id(), i32::MAX);
+        let days_old = std::time::SystemTime::now() - 2 * STALE;
+        let of = |pid: &dyn std::fmt::Display, old: bool| {
+            let folder = base.join(format!("{FOLDER}{pid}-{old}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(OBJECT), b"").unwrap();
+            if old {
+                File::open(&folder).unwrap().set_modified(days_old).unwrap();
+            }
+            folder
+        };
+        let folders = [of(&dead, true), of(&dead, false), of(&own, true), of(&"other", true)];
+        std::fs::write(folders[3].join("other"), b"").unwrap();
+        File::open(&folders[3]).unwrap().set_modified(days_old).unwrap();
+        sweep(&base);
+        assert_eq!(folders.map(|f| f.exists()), [false, true, true, true]);
+        std::fs::remove_dir_all(base).unwrap();
     }
 
     #[test]

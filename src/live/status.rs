@@ -3,15 +3,44 @@
 use std::os::fd::BorrowedFd;
 
 use crate::core::book::Book;
-use crate::core::duration::S;
+use crate::core::duration::MS;
 use crate::core::progress::{self, Gtt};
 use crate::core::text::clipped;
-use crate::live::echo::Echo;
 use crate::live::sampler::Nudge;
 use crate::sys::term;
 
 /// To the beginning of the line, and nothing behind it (ECMA-48: EL).
 const ERASE: &[u8] = b"\r\x1b[K";
+
+/// The line is renewed so often.
+const EVERY: u64 = 1_000 * MS;
+
+/// What the line tells.
+#[derive(Debug)]
+pub struct Telling {
+    start_ns: u64,
+    due: u64,
+    /// The memory as it was last told.
+    gtt: Option<Gtt>,
+}
+
+impl Telling {
+    /// Of a run that began then, ns.
+    pub fn since(start_ns: u64) -> Telling {
+        Telling { start_ns, due: 0, gtt: None }
+    }
+
+    /// The line, when its second is over.
+    pub fn renew(&mut self, now: u64, book: &Book, sampler: Option<&Nudge>) -> Option<String> {
+        if now < self.due {
+            return None;
+        }
+        self.due = now + EVERY;
+        // While a sample is being taken it is that of a second ago.
+        self.gtt = sampler.and_then(Nudge::gtt).or(self.gtt);
+        Some(progress::line(now.saturating_sub(self.start_ns), book, self.gtt))
+    }
+}
 
 /// What the line is and whether it stands there.
 #[derive(Debug, Default)]
@@ -75,34 +104,5 @@ impl Status {
     pub fn drawn(&mut self, written: bool) {
         self.shown = written && !self.line.is_empty();
         self.due = false;
-    }
-}
-
-/// Renews the line once a second.
-#[derive(Debug)]
-pub struct Telling {
-    /// The run's start, ns.
-    start: u64,
-    /// When it is due again, ns.
-    due: u64,
-    /// The memory as it was known last.
-    gtt: Option<Gtt>,
-}
-
-impl Telling {
-    /// One that begins at once; `start_ns`: the run's start.
-    pub fn new(start_ns: u64) -> Telling {
-        Telling { start: start_ns, due: 0, gtt: None }
-    }
-
-    /// Renews the line when its second is over.
-    pub fn tell(&mut self, now: u64, book: &Book, sampler: Option<&Nudge>, echo: &Echo) {
-        if now < self.due {
-            return;
-        }
-        self.due = now + S;
-        // While a sample is being taken it is that of a second ago.
-        self.gtt = sampler.and_then(Nudge::gtt).or(self.gtt);
-        echo.status(&progress::line(now.saturating_sub(self.start), book, self.gtt));
     }
 }

@@ -11,9 +11,10 @@ use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::trace;
 use crate::live::channel::{Channel, Message};
-use crate::live::consumer::{self, Consumer, Left};
+use crate::live::consumer::Consumer;
 use crate::live::echo::Echo;
 use crate::live::front::Shared;
+use crate::live::left::{self, Left};
 use crate::live::log::LogFile;
 use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict};
@@ -232,7 +233,7 @@ fn conclude(
     let mut verdict = outcome::settle(&mut supervisor);
     let stuck = left.is_none();
     // A disk that holds up the log: the sums are known as far as it took them.
-    let left = left.unwrap_or_else(|| consumer::saved(&supervisor.shared.ring));
+    let left = left.unwrap_or_else(|| left::saved(&supervisor.shared.ring));
     let source = supervisor.plan.source.as_ref();
     outcome::count(&mut supervisor.end, &left, &supervisor.shared.ring, source);
     let Left { book, mut log, .. } = left;

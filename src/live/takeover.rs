@@ -7,10 +7,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::core::run::{End, Exit};
-use crate::live::consumer::{self, Consumer, Left};
+use crate::live::consumer::Consumer;
 use crate::live::echo::Echo;
 use crate::live::ending::{LONGEST_DRAIN, PATIENCE, SILENCE};
 use crate::live::front::{Outcome, Shared};
+use crate::live::left::{self, Left};
 use crate::live::log::LogFile;
 use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict, status};
@@ -58,7 +59,7 @@ pub fn finish(
     });
     let left = draining.context("a thread for the rest of the log")?.finish(&shared.ring, DISK_PATIENCE);
     let stuck = left.is_none();
-    let left = left.unwrap_or_else(|| consumer::saved(&shared.ring));
+    let left = left.unwrap_or_else(|| left::saved(&shared.ring));
     outcome::count(&mut end, &left, &shared.ring, source);
     let Left { book, mut log, .. } = left;
     if let Some(source) = source {

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use crate::live::consumer::{Consumer, Left};
+use crate::live::consumer::Consumer;
+use crate::live::left::Left;
 use crate::live::ring::Ring;
 
 /// A consumer on a thread of its own.

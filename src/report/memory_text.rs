@@ -159,11 +159,7 @@ fn clients(out: &mut String, seen: &Seen, subject: &Subject<'_>) {
 /// What has to be known to read the figures.
 fn notes(sums: &Sums, seen: Option<&Seen>, subject: &Subject<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if sums.steady.is_some() && sums.steady_between_ns.is_none() {
-        notes.push(
-            "steady is the median over all samples: when load ended and tear-down began is not known".into(),
-        );
-    }
+    notes.extend(steady(sums, subject.run.clock.start_ns));
     if let Some(sampling) = subject.run.sampling.as_ref().filter(|_| sums.peak.is_some()) {
         notes.push(format!(
             "the peak is the highest sample: what lasts less than {} can be missed",
@@ -189,6 +185,20 @@ fn notes(sums: &Sums, seen: Option<&Seen>, subject: &Subject<'_>) -> Vec<String>
     }
     notes.extend(subject.source.samples.iter().cloned());
     notes
+}
+
+/// Over which time the median is.
+fn steady(sums: &Sums, start: u64) -> Option<String> {
+    let at = |ns: u64| show(ns.saturating_sub(start));
+    match sums.steady_between_ns {
+        None => sums.steady.map(|_| {
+            "steady is the median over all samples: when load ended and tear-down began is not known"
+                .to_owned()
+        }),
+        Some((from, until)) => {
+            Some(format!("steady is the median from the end of load at {} to {}", at(from), at(until)))
+        }
+    }
 }
 
 fn seen_notes(notes: &mut Vec<String>, seen: &Seen) {

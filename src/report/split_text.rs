@@ -76,11 +76,9 @@ fn table(out: &mut String, split: &Split) {
 fn group(split: &Split, kinds: &[What]) -> Vec<String> {
     let rows = || split.rows.iter().filter(|row| row.place == Place::Device && kinds.contains(&row.what));
     let sum = |bytes: fn(&Row) -> Option<u64>| {
-        // No row of a kind in a log that tells of a model is 0; in one that tells of none it is not known.
-        rows()
-            .map(bytes)
-            .try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
-            .filter(|_| split.loaded)
+        // No row of a kind is 0 where other rows are known, and not known where none is.
+        let told = split.loaded && split.rows.iter().any(|row| bytes(row).is_some());
+        rows().map(bytes).try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?))).filter(|_| told)
     };
     cells(split, [sum(|row| row.bytes), sum(|row| row.steady_bytes), sum(|row| row.final_bytes)])
 }
@@ -143,12 +141,17 @@ fn reasons(out: &mut String, split: &Split, start_ns: u64) {
             "  the peak is the largest sample, at {peak}; the final one is at {last}; rows are held at those times"
         );
     } else {
-        let _ = writeln!(out, "  without samples the peak column is the most that the log holds at once");
+        let _ = writeln!(
+            out,
+            "  the process's peak is not known: the peak column is the most that the log holds at once"
+        );
     }
-    if split.last.process.is_some()
-        && split.rows.iter().any(|row| row.bytes.is_some() && row.final_bytes.is_none())
-    {
-        let _ = writeln!(out, "  the final rows are unknown: what a tear-down frees is not in the log");
+    if split.loaded && split.rows.iter().all(|row| row.final_bytes.is_none()) {
+        let why = match split.last.process {
+            Some(_) => "what a tear-down frees is not in the log",
+            None => "no sample says when that is",
+        };
+        let _ = writeln!(out, "  the final rows are unknown: {why}");
     }
     if let Some(why) = &split.process_why {
         let _ = writeln!(out, "  process unknown: {why}");

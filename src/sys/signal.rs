@@ -4,6 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super::clock::monotonic_ns;
 use super::{check, counted};
 
 /// A set of signals, real-time ones included.
@@ -100,6 +101,8 @@ pub struct Arrival {
     pub signal: i32,
     /// The sender's pid; 0 when the kernel sent it (a terminal key, a timer).
     pub sender: i32,
+    /// When it was taken, `CLOCK_MONOTONIC` ns.
+    pub ns: u64,
     /// By `sigqueue`: each one counts, as the sender of such a signal expects (`man 7 signal`).
     pub queued: bool,
 }
@@ -136,7 +139,7 @@ impl Inbox {
         let by_process = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.ssi_code);
         let sender = if by_process { info.ssi_pid.cast_signed() } else { 0 };
         let queued = info.ssi_code == libc::SI_QUEUE;
-        Some(Arrival { signal: info.ssi_signo.cast_signed(), sender, queued })
+        Some(Arrival { signal: info.ssi_signo.cast_signed(), sender, ns: monotonic_ns(), queued })
     }
 }
 

@@ -4,8 +4,9 @@
     gtt.py PROC TABLE STEP...
 
 It enters itself into PROC as a child of its parent, then takes its steps: N holds N MiB of GTT and waits until the table
-of samples has that; =N holds them and does not wait; +LINE prints a line on stderr; none says nothing of its memory any more; idle says so on stdout and
-lives until a signal; any other word is an exit status.
+of samples has that; =N holds them and does not wait; none says nothing of its memory any more; say:TEXT prints a line
+on stderr and waits until the log beside the table has it; +LINE prints it and does not wait; idle says so on stdout and
+lives until a signal; exitN ends it.
 """
 import os
 import signal
@@ -34,12 +35,22 @@ def rows():
         return []
 
 
-def wait(condition):
+def wait(condition, what="the table"):
     until = time.monotonic() + 50
-    while not any(condition(row) for row in rows()):
+    while not condition():
         if time.monotonic() > until:
-            sys.exit("the table does not have it")
+            sys.exit(f"{what} does not have it")
         time.sleep(0.002)
+
+
+def wait_for_row(is_it):
+    wait(lambda: any(is_it(row) for row in rows()))
+
+
+def say(text):
+    os.write(2, (text + "\n").encode())
+    log = os.path.join(os.path.dirname(table), "trace.log")
+    wait(lambda: f" {text}\n" in open(log).read(), "the log")
 
 
 def hold(mib):
@@ -60,13 +71,15 @@ for step in steps:
         print("ready", flush=True)
         while True:
             signal.pause()
+    elif step.startswith("say:"):
+        say(step[4:])
     elif step == "none":
         write(WHO)
-        wait(lambda row: row[8] == "partial")
+        wait_for_row(lambda row: row[8] == "partial")
     elif step.startswith("="):
         hold(int(step[1:]))
     elif step.startswith("exit"):
         sys.exit(int(step[4:]))
     else:
         hold(int(step))
-        wait(lambda row: row[1] == str(int(step) << 20))
+        wait_for_row(lambda row: row[1] == str(int(step) << 20))

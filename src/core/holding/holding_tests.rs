@@ -165,6 +165,14 @@ fn a_sleeping_server_holds_nothing_and_a_second_load_does_not_add() {
 }
 
 #[test]
+fn one_program_after_another_does_not_add() {
+    let (first, second, ctx) = (model("HRX0", 100), model("HRX0", 30), context(8, 4, 1));
+    let closing = "srv    operator(): operator(): cleaning up before exit...";
+    assert_eq!(mib(&[&first, &ctx, closing, &second, &ctx]), (112, 42), "two servers");
+    assert_eq!(mib(&[&first, &ctx, PERF, &second, &ctx]), (112, 42), "two other tools");
+}
+
+#[test]
 fn a_routers_children_are_kept_apart() {
     let child = |port: u32, text: &str| -> String {
         text.lines().map(|line| format!("\x1b[34m[{port}] 0.00.029.961 I {line}\n")).collect()

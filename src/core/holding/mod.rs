@@ -129,6 +129,8 @@ impl Holding {
             Word::TearDown => process.over(),
             Word::Asleep => process.clear(),
             Word::Closing if said.port.is_some() => process.clear(),
+            // Its table is still to come; another program of the run may load behind it.
+            Word::Closing => process.all_over(),
             Word::DraftDropped => process.drop_draft(),
             Word::Projector(name) => process.projector(shown(name)),
             Word::Device(name) => self.hrx |= name.starts_with(b"HRX"),

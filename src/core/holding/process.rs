@@ -257,6 +257,11 @@ impl Process {
         }
     }
 
+    /// The process goes: every context ends.
+    pub fn all_over(&mut self) {
+        self.contexts.iter_mut().for_each(|context| context.over = true);
+    }
+
     /// A context ends, with the size of one of its buffers at the end.
     pub fn destroyed(&mut self, name: &str, bytes: u64, expected: u64) -> Option<Correction> {
         self.settle(None);

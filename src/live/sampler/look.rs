@@ -108,8 +108,7 @@ impl Look {
 
     /// Takes a sample. `thorough`: what there is is listed anew in any case.
     pub fn sample(&mut self, now: u64, thorough: bool) -> Sample {
-        let listed_now = thorough || self.listing_is_due(now);
-        if listed_now {
+        if thorough || self.listing_is_due(now) {
             self.list(now, thorough);
         }
         self.common.clients.begin(now);
@@ -133,7 +132,7 @@ impl Look {
         totals.rejected += u32::from(self.common.failed_reads > failed_before);
         let state = totals.state(self.processes.len(), self.note_denied() + usize::from(self.left_out > 0));
         // A thorough look is one that somebody waits for.
-        if listed_now && !thorough {
+        if !thorough {
             self.proportional(now);
         }
         Sample {

@@ -159,7 +159,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it on the tree below this process. `table` is the file for the samples, its header written.
+    /// Starts it on the tree below this process, with a first sample. `table` is the file for the samples, its header written.
     ///
     /// # Errors
     /// No thread or descriptor is left, or there is no such `/proc`.
@@ -167,7 +167,7 @@ impl Sampler {
         let look = Look::new(options, roots(options, target))?;
         let (bell, heard) = fd::message_pair()?;
         let mut state = State { look, series: Series::default(), rows: String::new() };
-        // A target that ends at once has one sample, too.
+        // A target that ends at once has a sample, too.
         state.sample(true);
         let shared = Arc::new(Shared {
             state: Mutex::new(state),

@@ -244,8 +244,14 @@ fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
             let shown = fixed(floor, 1_000, 2);
             let words = match near {
                 0 => format!("The floor is {shown} µs: every row is told apart from the instrument."),
-                1 => format!("The floor is {shown} µs, so 1 row of {} is not told apart from the instrument.", every.len()),
-                n => format!("The floor is {shown} µs, so {n} rows of {} are not told apart from the instrument.", every.len()),
+                1 => format!(
+                    "The floor is {shown} µs, so 1 row of {} is not told apart from the instrument.",
+                    every.len()
+                ),
+                n => format!(
+                    "The floor is {shown} µs, so {n} rows of {} are not told apart from the instrument.",
+                    every.len()
+                ),
             };
             all.push((weight, words));
         }

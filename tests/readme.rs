@@ -35,8 +35,9 @@ fn shape(text: &str) -> BTreeSet<String> {
     let sections = ["WHERE", "PROGRAM", "COVERAGE", "HOW"];
     let words = text.split_whitespace().map(str::to_owned);
     let named = words.filter(|w| w.contains(':') && w.len() > 12 || sections.contains(&w.as_str()));
-    // The temporary folder may lie in a repository.
-    let stable = |w: &String| !w.starts_with("20") && !w.contains("(commit") && w != "repository";
+    // The temporary folder may lie in a repository, and a quick run may be over before the proportional memory is looked at.
+    let stable =
+        |w: &String| !w.starts_with("20") && !w.contains("(commit") && w != "repository" && w != "PSS,";
     facts.chain(named).filter(stable).collect()
 }
 

@@ -411,6 +411,15 @@ fn whom_it_cannot_serve_is_read_and_the_header_says_so() {
 }
 
 #[test]
+fn a_program_that_insists_on_being_first_is_read() {
+    let program = built("cc", "stderr.c", &["-fsanitize=address", "-pthread"]).display().to_string();
+    let got = source(&[], &[&program, "one", "checked"]);
+    assert_eq!(got.log(), [b"checked".to_vec()], "{}", got.done.err());
+    assert_eq!((got.done.code(), got.stamps()), (Some(0), (0, 1)));
+    assert!(got.dir.text("report").contains("address sanitizer"), "{}", got.dir.text("report"));
+}
+
+#[test]
 fn a_setuid_program_is_read() {
     let dir = Dir::new("setuid");
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).expect("chmod");

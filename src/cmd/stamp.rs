@@ -6,8 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
-use object::elf::{EM_X86_64, FileHeader64};
-use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::elf::{DT_NEEDED, EM_X86_64, FileHeader64};
+use object::read::ReadRef;
+use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
 
 use crate::cli::stamp::Stamp;
 use crate::core::run::Run;
@@ -100,6 +101,11 @@ fn serves(program: &Path) -> Result<Serves, String> {
     if header.e_machine.get(endian) != EM_X86_64 {
         return Err(foreign());
     }
+    if needs_to_be_first(header, endian, &cache) {
+        return Err(
+            "the command has the address sanitizer, which refuses to start behind another object".into()
+        );
+    }
     let headers = header.program_headers(endian, &cache).unwrap_or_default();
     let loader = headers.iter().find_map(|h| h.interpreter(endian, &cache).ok().flatten());
     match loader {
@@ -107,6 +113,20 @@ fn serves(program: &Path) -> Result<Serves, String> {
         Some(loader) if is_glibcs(loader) => Ok(Serves::Whole),
         Some(loader) => Err(format!("the command has another C library (loader {})", printable(loader))),
     }
+}
+
+/// Whether a program loads the address sanitizer's runtime, which looks whether it is the first object of all.
+fn needs_to_be_first<'a>(
+    header: &FileHeader64<Endianness>,
+    endian: Endianness,
+    data: impl ReadRef<'a>,
+) -> bool {
+    let Ok(sections) = header.sections(endian, data) else { return false };
+    let Ok(Some((entries, strings))) = sections.dynamic(endian, data) else { return false };
+    let Ok(strings) = sections.strings(endian, data, strings) else { return false };
+    let needed = entries.iter().filter(|e| e.d_tag(endian) == u64::from(DT_NEEDED));
+    let names = needed.filter_map(|e| strings.get(u32::try_from(e.d_val(endian)).ok()?).ok());
+    names.into_iter().any(|n| n.starts_with(b"libasan.so") || n.starts_with(b"libclang_rt.asan"))
 }
 
 fn foreign() -> String {

@@ -4,7 +4,6 @@
 //! not tell is unknown, with the reason, and never 0.
 
 pub mod blind;
-pub mod compare;
 pub mod findings;
 pub mod packed;
 pub mod phases;

@@ -299,44 +299,6 @@ fn a_disagreement_with_the_second_source_names_both() {
 }
 
 #[test]
-fn two_splits_are_compared_row_by_row() {
-    use super::compare::{Change, differences};
-    let (base, new) = (four_b(), twenty_seven_b());
-    let all = differences(&base, &new);
-    let find = |name: &str, buffer: Option<&str>| {
-        all.iter().find(|d| d.name == name && d.buffer.as_deref() == buffer).unwrap()
-    };
-    let Change::By(bytes, Some(percent)) = find("packed", None).change else { panic!("{all:?}") };
-    assert_eq!((bytes as u64 * 10 / MIB, percent.round() as u64), (18_355, 231));
-    assert_eq!(find("rs", Some("HRX0")).change, Change::Appeared);
-    assert_eq!(find("model", Some("CPU_Mapped")).change, Change::Vanished);
-    assert!(matches!(find("unattributed", None).change, Change::By(..)));
-    let same = differences(&base, &base);
-    assert!(same.iter().all(|d| d.change == Change::Same), "{same:?}");
-}
-
-#[test]
-fn unknown_is_no_change_from_0() {
-    use super::compare::{Change, differences};
-    let log = |trace: &str| recorded("load_tensors: HRX0 model buffer size = 70.00 MiB", "", "", trace);
-    let samples = series(&[(600, Some(80 * 1024))]);
-    let zero = split_of(&log("host weight resident=0 weights=0"), &samples);
-    let unknown = split_of(&log(""), &samples);
-    let packed =
-        |all: &[compare::Difference]| all.iter().find(|d| d.name == "packed").unwrap().change.clone();
-    assert_eq!(zero.packed().unwrap().bytes, Some(0));
-    for all in [differences(&zero, &unknown), differences(&unknown, &zero)] {
-        assert!(matches!(packed(&all), Change::Unknown(_)), "{all:?}");
-        assert!(matches!(all.last().unwrap().change, Change::Unknown(_)), "the rest is not known either");
-    }
-    let blind = Split::of(&book(&[(1, "text")]), None, &asked());
-    let all = differences(&blind, &zero);
-    let model = all.iter().find(|d| d.name == "model").unwrap();
-    assert!(matches!(model.change, Change::Unknown(_)), "a log that tells nothing is no 0: {model:?}");
-    assert!(matches!(all[0].change, Change::Unknown(_)));
-}
-
-#[test]
 fn a_tear_down_in_one_read_has_the_steady_state_before_it() {
     let mut log = recorded(
         "load_tensors: HRX0 model buffer size = 70.00 MiB",

@@ -42,6 +42,7 @@ pub struct Look {
     most_processes: usize,
     left_out: u64,
     listed_ns: u64,
+    checked_ns: u64,
     newest: Option<Vec<u8>>,
     denied: Vec<i32>,
     most: u64,
@@ -96,6 +97,7 @@ impl Look {
             most_processes: usize::try_from(most_processes).unwrap_or(1),
             left_out: 0,
             listed_ns: 0,
+            checked_ns: 0,
             newest: None,
             denied: Vec::new(),
             most: 0,
@@ -172,8 +174,13 @@ impl Look {
         let mut members = members(&self.proc, &self.roots);
         members.sort_unstable();
         let (proc, common) = (&self.proc, &mut self.common);
+        // A number that is used again is no matter of moments: the held folder says that its process is gone.
+        let check = thorough || now.saturating_sub(self.checked_ns) >= SLOW;
+        if check {
+            self.checked_ns = now;
+        }
         self.processes.retain(|p| {
-            let stays = members.contains(&p.pid) && p.is_same(proc);
+            let stays = members.contains(&p.pid) && (!check || p.is_same(proc));
             if !stays {
                 p.let_go(common);
             }

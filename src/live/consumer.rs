@@ -131,6 +131,7 @@ impl Consumer {
         self
     }
 
+    /// Renews the status line when its second is over.
     fn tell(&mut self, now: u64) {
         if let Some(line) = self.status.as_mut().and_then(|s| s.renew(now, &self.book, self.nudge.as_ref())) {
             self.echo.status(&line);
@@ -198,6 +199,8 @@ impl Consumer {
         {
             nudge.now();
         }
+        // In a flood there is no pause to do it in.
+        self.tell(record.ns);
         if self.text.len() >= BATCH || self.intake.is_crowded() {
             self.flush();
         }

@@ -330,7 +330,7 @@ fn no_figure(sums: &Sums, run: &Run) -> String {
     if sums.samples == 0 {
         "no samples of GPU memory are at hand".to_owned()
     } else if seen(State::Unsupported) || seen(State::Partial) {
-        format!("a {client} was seen, and the kernel prints no memory of it")
+        format!("{client}s were seen, and the kernel prints no memory of theirs")
     } else if seen(State::Denied) {
         format!("no {client} was seen in what may be read: run hrx-wrap as the user of the processes")
     } else {

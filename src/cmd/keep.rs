@@ -1,6 +1,8 @@
 //! The files that a run leaves: made before the target is started, written so that a kill leaves a whole old or a whole
 //! new one, and taken away again when the target could not be started.
 
+mod reports;
+
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
@@ -12,20 +14,17 @@ use crate::cmd::manifests;
 use crate::cmd::places::Places;
 use crate::cmd::replaceable::{names_in, replaceable};
 use crate::cmd::samples::{self, Samples};
-use crate::cmd::timeline::{self, Matter};
 use crate::core::book::Book;
 use crate::core::memory::series::Series;
-use crate::core::names::Catalogue;
-use crate::core::profile::Profile;
 use crate::core::run::Run;
 use crate::core::split::Split;
 use crate::core::trace;
 use crate::live::plan::{Finished, Keeper, Log, status};
-use crate::report::view::View;
-use crate::report::{Source, Subject, json, page, tables, text};
+use crate::report::{Source, Subject};
 use crate::sys::fd;
 
 pub use crate::cmd::files::{deliver, is_dash, replace};
+pub use reports::json_text;
 
 /// The files of a run folder; nothing else in it is ever removed.
 pub const FILES: [&str; 7] =
@@ -216,49 +215,6 @@ impl Kept {
         (!read.series.is_empty()).then_some(read)
     }
 
-    /// Writes to where the user said.
-    fn hand_out(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        match self.ways.iter().find(|(known, _)| known == path) {
-            Some((_, way)) => (&*way).write_all(content),
-            None => deliver(path, content),
-        }
-    }
-
-    /// Writes the page and the timeline to where they go; yields how that went.
-    fn pictures(&self, subject: &Subject<'_>) -> Vec<(PathBuf, io::Result<()>)> {
-        let places = &self.places;
-        let inside = |name: &str| places.out.as_ref().map(|out| out.join(name));
-        let mut results = Vec::new();
-        let kept = inside("report.html");
-        if kept.is_some() || places.html.is_some() {
-            let page = page::report(subject);
-            if let Some(path) = kept {
-                let result = replace(&path, page.as_bytes());
-                results.push((path, result));
-            }
-            if let Some(path) = places.html.clone() {
-                let result = self.hand_out(&path, page.as_bytes());
-                results.push((path, result));
-            }
-        }
-        let (Some(book), Some(log)) = (subject.book, places.log.as_ref()) else { return results };
-        let matter = Matter {
-            run: subject.run,
-            profile: &book.profile,
-            names: subject.names,
-            memory: subject.memory,
-            phases: book.phases.spans(),
-            most: places.timeline_max,
-        };
-        // Only a file can be read again.
-        let log = log.is_file().then_some(log.as_path());
-        for path in inside("timeline.pftrace").into_iter().chain(places.timeline.clone()) {
-            let result = timeline::write(&matter, log, &path);
-            results.push((path, result));
-        }
-        results
-    }
-
     fn look_at_program(&self, run: &mut Run) {
         let program = self.program.as_deref();
         run.binary = program.and_then(crate::cmd::provenance::binary);
@@ -301,37 +257,7 @@ impl Keeper for Kept {
             naming: &naming,
             view,
         };
-        let (text, json) = (text::report(&subject), json_text(&subject));
-        let profile = book.as_ref().map(|book| &book.profile);
-        let mut note = |what: &Path, result: io::Result<()>| {
-            if let Err(error) = result {
-                finished.troubles.push(format!("cannot write {}: {error}", what.display()));
-            }
-        };
-        if let Some(out) = &self.places.out {
-            note(&out.join("run.json"), self.write_record(run));
-            for (name, content) in [("report.txt", &text), ("report.json", &json)] {
-                note(&out.join(name), replace(&out.join(name), content.as_bytes()));
-            }
-        }
-        if let Some(path) = &self.places.json {
-            note(path, self.hand_out(path, json.as_bytes()));
-        }
-        for (path, table) in [
-            (&self.places.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
-            (&self.places.markdown, tables::markdown),
-        ] {
-            if let (Some(path), Some(profile)) = (path, profile) {
-                note(path, self.hand_out(path, table(profile, &names, view).as_bytes()));
-            }
-        }
-        if let Some(path) = &self.places.report {
-            note(path, self.hand_out(path, text.as_bytes()));
-        }
-        // Pictures come last: they take the longest, and the rest is there already should we be killed.
-        for (path, result) in self.pictures(&subject) {
-            note(&path, result);
-        }
+        let text = self.write_reports(&subject, &mut finished.troubles);
         if self.places.report.is_none() {
             finished.report = text;
         }
@@ -360,12 +286,4 @@ pub fn unless_full(error: io::Error) -> io::Result<()> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Ok(()),
         _ => Err(error),
     }
-}
-
-/// The JSON report as a file holds it.
-pub fn json_text(subject: &Subject<'_>) -> String {
-    // A tree of strings and numbers always is JSON.
-    let mut text = serde_json::to_string_pretty(&json::report(subject)).unwrap_or_default();
-    text.push('\n');
-    text
 }

@@ -17,9 +17,9 @@ const LARGE: usize = 64 << 10;
 /// of a dispatch follow one another within it, and waking a sleeper costs the writer of each more than the write:
 /// a dispatch of 30 µs took the target 8 µs longer in place of 17. It ends as soon as nothing comes.
 const LINGER: u64 = 40_000;
-/// Between two looks lies about a microsecond. When it was this long, somebody else had the processor: then the machine
-/// is busy, and a thread that sleeps gets to run sooner than one that has used its share for looking, ns …
-const PREEMPTED: u64 = 100_000;
+/// Between two looks lies about a microsecond. When it was this long, somebody else had the processor for a whole slice:
+/// then the machine is busy, and a thread that sleeps gets to run sooner than one that has used its share for looking, ns …
+const PREEMPTED: u64 = 1_000_000;
 /// … so it sleeps for this long, ns.
 const ABSTAIN: u64 = 500_000_000;
 /// Pause while the ring is full.

@@ -109,8 +109,15 @@ fn rest_cells(split: &Split, rest: [Option<i64>; 3]) -> Vec<String> {
     vec![shown(peak), share, shown(steady), shown(last)]
 }
 
-/// The duplicate line, and why what is unknown is.
+/// The duplicate line, how the columns came to be, and why what is unknown is.
 fn reasons(out: &mut String, split: &Split, start_ns: u64) {
+    copies(out, split);
+    columns_are(out, split, start_ns);
+    unknowns(out, split);
+}
+
+/// How often the weights are there.
+fn copies(out: &mut String, split: &Split) {
     let packed = split.packed().and_then(|row| row.bytes);
     let model = split.device(|row| row.what == What::Model);
     let _ = match packed {
@@ -133,6 +140,10 @@ fn reasons(out: &mut String, split: &Split, start_ns: u64) {
             mib(file)
         );
     }
+}
+
+/// When the columns are, or why that is not known.
+fn columns_are(out: &mut String, split: &Split, start_ns: u64) {
     if let Some(ns) = split.peak.at_ns {
         let last = split.last.at_ns.unwrap_or(ns);
         let [peak, last] = [ns, last].map(|ns| show(ns.saturating_sub(start_ns)));
@@ -153,6 +164,10 @@ fn reasons(out: &mut String, split: &Split, start_ns: u64) {
         };
         let _ = writeln!(out, "  the final rows are unknown: {why}");
     }
+}
+
+/// Why what is unknown is.
+fn unknowns(out: &mut String, split: &Split) {
     if let Some(why) = &split.process_why {
         let _ = writeln!(out, "  process unknown: {why}");
     }

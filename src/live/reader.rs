@@ -13,15 +13,16 @@ use crate::sys::fd::{self, Want};
 const SMALL: usize = 4 << 10;
 /// … and much once a read comes back full.
 const LARGE: usize = 64 << 10;
-/// After bytes came the next ones are looked out for this long before the reader falls asleep, ns. The eighteen pieces
-/// of a dispatch follow one another within it, and waking a sleeper costs the writer of each more than the write:
-/// a dispatch of 30 µs took the target 8 µs longer in place of 17. It ends as soon as nothing comes.
-const LINGER: u64 = 40_000;
+/// In a run that is profiled the reader looks out for the next bytes this long before it falls asleep, ns: longer than
+/// most dispatches take. A line that finds it awake is stamped at once and costs its writer a write; one that has to wake it
+/// is stamped late by that, and costs several writes. Both ends of a dispatch have to be of one kind, else the lateness of
+/// one of them is in its time: so it is this long, or not at all.
+const LINGER: u64 = 2_000_000;
 /// Between two looks lies about a microsecond. When it was this long, somebody else had the processor for a whole slice:
 /// then the machine is busy, and a thread that sleeps gets to run sooner than one that has used its share for looking, ns …
 const PREEMPTED: u64 = 1_000_000;
 /// … so it sleeps for this long, ns.
-const ABSTAIN: u64 = 500_000_000;
+const ABSTAIN: u64 = 20_000_000;
 /// Pause while the ring is full.
 const FULL_PAUSE: Duration = Duration::from_micros(100);
 
@@ -34,11 +35,20 @@ pub struct Progress {
     pub ended: AtomicBool,
 }
 
+/// Who reads, and what for.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    /// This process.
+    pub pid: i32,
+    /// Times between lines matter.
+    pub profiled: bool,
+}
+
 /// Reads until the end of the target's stderr. `done` is closed when it returns, so that others can wait for that.
-pub fn run(ring: &Ring, from: BorrowedFd<'_>, pid: i32, progress: &Progress, done: OwnedFd) {
-    let mut port = ReadPort::new(ring, pid);
+pub fn run(ring: &Ring, from: BorrowedFd<'_>, who: Reader, progress: &Progress, done: OwnedFd) {
+    let mut port = ReadPort::new(ring, who.pid);
     let mut room = SMALL;
-    let mut lookout = Lookout::new();
+    let mut lookout = Lookout::new(who.profiled);
     loop {
         if room == SMALL {
             lookout.linger(from);
@@ -69,10 +79,10 @@ struct Lookout {
 }
 
 impl Lookout {
-    fn new() -> Self {
+    fn new(profiled: bool) -> Self {
         // On one processor it would only keep the target from it.
-        let alone = !std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-        Lookout { last: 0, not_before: if alone { u64::MAX } else { 0 } }
+        let pays = profiled && std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+        Lookout { last: 0, not_before: if pays { 0 } else { u64::MAX } }
     }
 
     fn linger(&mut self, from: BorrowedFd<'_>) {
@@ -114,10 +124,10 @@ fn reserve(ring: &Ring, port: &mut ReadPort<'_>, room: usize, progress: &Progres
 pub fn spawn(
     ring: std::sync::Arc<Ring>,
     from: std::sync::Arc<OwnedFd>,
-    pid: i32,
+    who: Reader,
     progress: std::sync::Arc<Progress>,
     done: OwnedFd,
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("reader".into());
-    thread.spawn(move || run(&ring, from.as_fd(), pid, &progress, done)).map(drop)
+    thread.spawn(move || run(&ring, from.as_fd(), who, &progress, done)).map(drop)
 }

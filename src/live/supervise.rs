@@ -19,7 +19,7 @@ use crate::live::log::LogFile;
 use crate::live::outcome;
 use crate::live::plan::{Keeper, Plan, Verdict};
 use crate::live::proc::Proc;
-use crate::live::reader::{self, Progress};
+use crate::live::reader::{self, Progress, Reader};
 use crate::live::sampler::{self, Sampler};
 use crate::live::signalling::Merges;
 use crate::live::supervisor::{Supervisor, Target};
@@ -157,7 +157,8 @@ impl Flow {
         let (reader_done, done) = fd::pipe().context("a pipe")?;
         let progress = Arc::new(Progress::default());
         let (ring, from, told) = (Arc::clone(&shared.ring), Arc::clone(&ours), Arc::clone(&progress));
-        reader::spawn(ring, from, process::own_pid(), told, done).context("the reader's thread")?;
+        let who = Reader { pid: process::own_pid(), profiled: plan.run.profile };
+        reader::spawn(ring, from, who, told, done).context("the reader's thread")?;
         let sampler = Sampler::start(&plan.sampling, pid, open_table(plan)?).context("the sampler")?;
         let log = open_log(plan, pid)?;
         let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());

@@ -308,8 +308,8 @@ class Bench:
             "`2>&1 | cat >/dev/null`": (["cat"], os.devnull),
             "Python reader to a file": ([*PYTHON_READER, log], os.devnull),
             "`ts -m` to a file": (["ts", "-m", "%.s"], log),
-            "`hrx-wrap --log FILE --echo rest`": "read",
-            "`hrx-wrap --stamp source --log FILE --echo rest`": "source",
+            "`hrx-wrap -p --stamp read --log FILE --echo rest`": "read",
+            "`hrx-wrap -p --stamp source --log FILE --echo rest`": "source",
         }
 
         def emitter(device):
@@ -323,7 +323,7 @@ class Bench:
             device, sink = thing
             command, reader = emitter(device), sinks[sink]
             if isinstance(reader, str):
-                command = [self.binary, "--stamp", reader, "--log", log, "--echo", "rest", "--", *command]
+                command = [self.binary, "-p", "--stamp", reader, "--log", log, "--echo", "rest", "--", *command]
                 reader = None
             pathlib.Path(log).unlink(missing_ok=True)
             with open(self.file("table"), "w+b") as table:

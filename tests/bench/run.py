@@ -175,10 +175,13 @@ class Table:
         self.rows.append([str(c) for c in cells])
 
     def markdown(self):
+        def cells(row):
+            return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
         lines = [f"### {self.title}", ""]
-        lines.append("| " + " | ".join(self.head) + " |")
+        lines.append(cells(self.head))
         lines.append("|" + "|".join(["---"] + ["---:"] * (len(self.head) - 1)) + "|")
-        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        lines += [cells(row) for row in self.rows]
         return "\n".join(lines + (["", self.note] if self.note else []))
 
     def text(self):

@@ -460,11 +460,12 @@ fn a_target_that_writes_over_the_shared_memory_loses_what_was_in_it_and_no_more(
 
 #[test]
 fn a_full_ring_holds_the_target_up_and_loses_nothing() {
-    let count = 400_000;
+    let count = 40_000;
     let dir = Dir::new("full");
     let options = ["--stamp", "source", "--echo", "none", "-o", "run"];
     // 40 MB through a ring of 16, with a log that its disk takes as it can.
-    let done = wrap(demo(&options, &["--lines", &count.to_string()])).cwd(dir.path()).run();
+    let lines = ["--lines", &count.to_string(), "--line-bytes", "1000"];
+    let done = wrap(demo(&options, &lines)).cwd(dir.path()).run();
     assert_eq!(done.code(), Some(0), "{}", done.err());
     let report = dir.json("run/report.json");
     assert_eq!(report["coverage"]["lines"], count);

@@ -334,7 +334,8 @@ fn three_process_groups_one_session() {
     let of = |pid, n| common::stat_field(pid, n).unwrap();
     assert_eq!(of(running.pid(), group), running.pid().to_string());
     assert_eq!(of(supervisor, group), supervisor.to_string());
-    assert_eq!(of(target, group), target.to_string());
+    // A target that was forked this moment is still on its way there.
+    wait_until("the target's group", || of(target, group) == target.to_string());
     assert_eq!(of(running.pid(), session), of(supervisor, session));
     assert_eq!(of(running.pid(), session), of(target, session));
     running.signal(15);

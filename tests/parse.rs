@@ -196,8 +196,9 @@ fn end_of(path: &std::path::Path) -> Vec<u8> {
     use std::os::unix::fs::FileExt as _;
     let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
     let len = file.metadata().unwrap().len();
-    let mut end = vec![0; len.min(400) as usize];
-    file.read_exact_at(&mut end, len - end.len() as u64).unwrap();
+    let from = len.saturating_sub(400);
+    let mut end = vec![0; (len - from) as usize];
+    file.read_exact_at(&mut end, from).unwrap();
     end
 }
 

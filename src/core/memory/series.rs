@@ -1,7 +1,7 @@
 //! The samples of a run in their order, and the questions that reports ask of them.
 //!
 //! A run can last days. Of a stretch of samples that differ in their time alone the first and the last are kept, with the
-//! number between them. Beyond [`MOST`] kept samples, of every two neighbours the one with more GTT is kept: so the peak of
+//! number between them. Beyond `MOST` kept samples, of every two neighbours the one with more GTT is kept: so the peak of
 //! any time stays exact, and a median is one of maxima over a few intervals. Counts, peaks and the last samples of the
 //! whole run are noted apart and are always exact.
 

@@ -1,7 +1,7 @@
 //! Lines of llama.cpp's own log, 2024 to now.
 //!
 //! They are read unanchored and as bytes: a clock, a level, colours, the dots of a progress bar, a JSON record or a
-//! router's `[port] ` may stand before them, and another thread's text as well. A line without one of the [`MARKS`]
+//! router's `[port] ` may stand before them, and another thread's text as well. A line without one of the `MARKS`
 //! costs one search. A line in new words is one row there and one function.
 
 pub mod breakdown;

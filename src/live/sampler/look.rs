@@ -25,7 +25,7 @@ use crate::sys::host;
 /// Processes and descriptors are listed anew at least this often …
 const SLOW: u64 = S;
 /// … and at most this often when a cheap sign says that there are others, or while no client is known.
-const QUICK: u64 = 200 * MS;
+const QUICK: u64 = 500 * MS;
 /// A proportional figure may take this part of the time: the kernel walks through all pages for it.
 const PSS_SHARE: u64 = 500;
 /// So many processes that may not be read are named.

@@ -166,9 +166,9 @@ fn a_sign_of_new_processes_brings_the_list_forward() {
     look.sample(10 * S, false);
     fake.process(11, 10, 6);
     fake.fd(11, 4, NODE, &amdgpu(CARD, 8, 9));
-    assert_eq!(look.sample(10 * S + 250 * MS, false).clients, 1);
+    assert_eq!(look.sample(10 * S + 550 * MS, false).clients, 1);
     fake.write("loadavg", "0.00 0.01 0.05 2/85 11\n");
-    assert_eq!(look.sample(10 * S + 300 * MS, false).clients, 2);
+    assert_eq!(look.sample(10 * S + 600 * MS, false).clients, 2);
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn a_first_client_is_found_soon() {
     let mut look = fake.look();
     look.sample(10 * S, false);
     fake.fd(10, 0, NODE, &amdgpu(CARD, 7, 100));
-    assert_eq!(seen(&look.sample(10 * S + 250 * MS, false)).0, Some(100));
+    assert_eq!(seen(&look.sample(10 * S + 550 * MS, false)).0, Some(100));
 }
 
 #[test]

@@ -172,6 +172,16 @@ impl Intake {
         (self.read.cursor, self.print.as_ref().map_or(0, |p| p.cursor))
     }
 
+    /// Nobody but the reader adds anything.
+    pub fn is_read_only(&self) -> bool {
+        self.print.is_none() || self.damaged
+    }
+
+    /// A record of the reader is there.
+    pub fn has_read(&self) -> bool {
+        self.read.ring.stamp(self.read.cursor).is_some()
+    }
+
     /// Something was taken whose room was not given back.
     pub fn holds_room(&self) -> bool {
         self.sides().any(|side| side.ring.tail() != side.cursor)

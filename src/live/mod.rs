@@ -10,6 +10,7 @@
 
 pub mod channel;
 pub mod consumer;
+pub mod doze;
 pub mod echo;
 pub mod ending;
 pub mod front;

@@ -1,9 +1,11 @@
 //! The reader: reads, stamps, pushes, and does nothing else. It never waits for a disk, a terminal or a lock.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::live::doze::Doze;
 use crate::live::read_port::ReadPort;
 use crate::live::ring::{Ring, Slot};
 use crate::sys::clock::monotonic_ns;
@@ -33,6 +35,8 @@ pub struct Progress {
     pub active_ns: AtomicU64,
     /// The other side is closed: nothing will come any more.
     pub ended: AtomicBool,
+    /// Who takes from the ring sleeps here while nothing comes.
+    pub doze: Arc<Doze>,
 }
 
 /// Who reads, and what for.
@@ -59,6 +63,7 @@ pub fn run(ring: &Ring, from: BorrowedFd<'_>, who: Reader, progress: &Progress, 
         // A terminal whose other side is closed says EIO; every other error ends the reading as well.
         let n = got.unwrap_or(0);
         ring.commit(&slot, now, n);
+        progress.doze.wake();
         if n == 0 {
             break;
         }
@@ -122,10 +127,10 @@ fn reserve(ring: &Ring, port: &mut ReadPort<'_>, room: usize, progress: &Progres
 /// # Errors
 /// No thread is left.
 pub fn spawn(
-    ring: std::sync::Arc<Ring>,
-    from: std::sync::Arc<OwnedFd>,
+    ring: Arc<Ring>,
+    from: Arc<OwnedFd>,
     who: Reader,
-    progress: std::sync::Arc<Progress>,
+    progress: Arc<Progress>,
     done: OwnedFd,
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("reader".into());

@@ -165,7 +165,8 @@ impl Flow {
         let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
         let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo)
             .reading(&plan.run)
-            .nudging(sampler.nudge());
+            .nudging(sampler.nudge())
+            .woken_by(Arc::clone(&progress.doze));
         if plan.progress && term::is_terminal(2) {
             // The terminal is the target's group's while it is ours at all, and the front's before and behind that.
             echo.allow_status([pid, shared.front_group]);

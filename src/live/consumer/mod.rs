@@ -5,25 +5,24 @@
 //! position, and no line is missing or there twice. With several writers the lines that have begun and not ended are in
 //! neither: they are put on a shelf that both processes see.
 
+mod rhythm;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crate::core::book::Book;
-use crate::core::duration::MS;
 use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
 use crate::core::tally::NUMBERS;
 use crate::core::trace;
+use crate::live::doze::Doze;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::intake::Intake;
 use crate::live::left::{
     CUT_LINES, FLOOR, FLOOR_NS, HANDED, LOG_STATE, Left, PRINTED, SHELVED, SOURCE_LINES, Stamps, saved_book,
 };
 use crate::live::log::{self, LogFile, Pieces};
-use crate::live::proc::Proc;
 use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
 use crate::live::sampler::Nudge;
 use crate::live::shelf::Shelf;
@@ -35,18 +34,8 @@ use crate::sys::clock::monotonic_ns;
 const HOLD: usize = 64 << 10;
 /// Everything that is read is one writer's; a print is of its process and thread.
 const READER: Writer = 0;
-/// After so many records in a row, what is due by time is done.
-const IN_A_ROW: u32 = 4096;
-/// The log is written when this much has gathered …
+/// The log is written when this much has gathered, or by time.
 const BATCH: usize = 256 << 10;
-/// … or when the oldest of it is this old: with the pauses below it is on disk well within 100 ms.
-const FLUSH_NS: u64 = 50 * MS;
-/// An unfinished line passes through to our stderr after this.
-const PAUSE_NS: u64 = 30 * MS;
-/// Pause after something came; it doubles while nothing does.
-const SHORT: Duration = Duration::from_millis(1);
-/// The longest pause: some 50 wake-ups a second when idle.
-const LONG: Duration = Duration::from_millis(20);
 
 /// Everything the consumer writes to.
 #[derive(Debug)]
@@ -75,6 +64,8 @@ pub struct Consumer {
     phase: Option<Phase>,
     nudge: Option<Nudge>,
     status: Option<Telling>,
+    /// Where the reader wakes us.
+    doze: Option<Arc<Doze>>,
 }
 
 impl Consumer {
@@ -122,6 +113,7 @@ impl Consumer {
             nudge: None,
             book,
             status: None,
+            doze: None,
         }
     }
 
@@ -262,54 +254,6 @@ impl Consumer {
         self.echo_text.clear();
     }
 
-    /// Between records: what is due by time.
-    fn idle(&mut self, now: u64) {
-        let in_trace_line = self.book.in_trace_line();
-        self.tell(now);
-        if now.saturating_sub(self.last_ns) >= PAUSE_NS {
-            self.filter.pause(self.assembler.pending(), in_trace_line, &mut self.echo_text);
-        }
-        for strand in self.strands.held().iter_mut().filter(|s| now.saturating_sub(s.last_ns) >= PAUSE_NS) {
-            // Of a line by itself, only one that was read may have the rest of another in it.
-            let in_trace_line = in_trace_line && strand.writer == READER;
-            self.filter.pause_in(&strand.text, &mut strand.shown, in_trace_line, &mut self.echo_text);
-        }
-        if self.filter.waiting_since().is_some_and(|since| now.saturating_sub(since) >= PAUSE_NS) {
-            self.filter.end_waiting(&mut self.echo_text);
-        }
-        self.show();
-        self.intake.pass_over_the_dead(now, &Proc::default());
-        let unsaved = !self.text.is_empty() || self.intake.holds_room();
-        if unsaved && now.saturating_sub(self.oldest_ns) >= FLUSH_NS {
-            self.flush();
-        }
-    }
-
-    /// Works until `stop` is set and nothing whole is left, then finishes.
-    pub fn run(mut self, stop: &AtomicBool) -> Left {
-        let mut pause = SHORT;
-        loop {
-            // Read before the ring is looked at: what was committed before the word was given is still taken.
-            let last_round = stop.load(Ordering::Acquire);
-            if last_round {
-                // The reader waits for a pipe that somebody still holds, or was kept from its commit: what it has read
-                // is in the ring in any case.
-                self.intake.close();
-                self.drain();
-                return self.finish();
-            }
-            let mut took = 0;
-            while took < IN_A_ROW && self.step() {
-                took += 1;
-            }
-            self.idle(monotonic_ns());
-            pause = if took > 0 { SHORT } else { (pause * 2).min(LONG) };
-            if took < IN_A_ROW {
-                std::thread::park_timeout(pause);
-            }
-        }
-    }
-
     /// The end of all input: the last words of a target that wrote no line end, and the rest to disk.
     pub fn finish(mut self) -> Left {
         self.echo.status("");
@@ -351,5 +295,4 @@ fn show(line: &Line<'_>, book: &mut Book, filter: &mut Filter, out: &mut Vec<u8>
 }
 
 #[cfg(test)]
-#[path = "consumer_tests.rs"]
 mod tests;

@@ -154,7 +154,8 @@ fn a_line_after_a_long_silence_is_echoed_and_kept() {
     let dir = Dir::new("silence");
     // Half a second without a line and the consumer sleeps, however long, until the reader wakes it.
     let script = "for word in one two three; do echo $word >&2; sleep 0.5; done; exec sleep 600";
-    let running = wrap(words(&["--log", "log", "--report", "r"], &["sh", "-c", script])).cwd(dir.path()).start();
+    let running =
+        wrap(words(&["--log", "log", "--report", "r"], &["sh", "-c", script])).cwd(dir.path()).start();
     wait_until("the last word's echo", || running.err().contains("three\n"));
     wait_until("the last word on disk", || dir.text("log").contains("three\n"));
     running.signal(15);

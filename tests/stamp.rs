@@ -246,6 +246,28 @@ fn threads_print_their_lines_apart_and_each_in_order() {
 }
 
 #[test]
+fn processes_that_trace_at_once_are_profiled_apart() {
+    let emitter = format!(
+        "{BIN} demo-target --serial=on --tokens 5 --commands 20 --prefill-commands 10 --device-us 2000"
+    );
+    let one = source(&["-p"], &["sh", "-c", &emitter]);
+    let both = source(&["-p"], &["sh", "-c", &format!("{emitter} & {emitter} & wait")]);
+    let coverage = |of: &Ran| of.dir.json("run/report.json")["coverage"].clone();
+    let (one, two) = (coverage(&one), coverage(&both));
+    assert_eq!(one["processes"], 1);
+    assert_eq!(two["processes"], 2, "{two}");
+    for name in ["begun", "ended", "completed"] {
+        assert!(one[name].as_u64() > Some(0));
+        assert_eq!(two[name].as_u64(), one[name].as_u64().map(|n| 2 * n), "{name}");
+    }
+    for name in ["overlapping", "repeated", "orphan_ends", "broken_dispatches"] {
+        assert_eq!(two[name], 0, "{name}");
+    }
+    assert!(both.dir.text("run/report.txt").contains("2 processes wrote the trace"));
+    both.parses_the_same();
+}
+
+#[test]
 fn a_small_limit_on_the_size_of_files_is_in_nobodys_way() {
     let script = format!("ulimit -S -f 1; exec {BIN} --stamp source -- {} one x", target());
     let done = through("sh", ["-c", script.as_str()]).run();

@@ -23,7 +23,7 @@ use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::run::{Run, SCHEMA};
 use crate::core::split::Split;
-use crate::core::trace::{Item, NO_NEWLINE, Reader};
+use crate::core::trace::{Item, NO_NEWLINE, Reader, WRITER};
 use crate::report::view::View;
 use crate::report::{Source, Subject, page, tables, text};
 use crate::sys::fd;
@@ -58,6 +58,7 @@ pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Ke
     let reader = each_line(from, |found| {
         match found {
             Part::Line(line) => book.take(&line, |_, _| {}),
+            Part::Note(key, value) if key == WRITER => book.writer(pid(&value)),
             Part::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
             Part::Note(key, value) => {
                 if key == PATTERN && pattern.is_none() {
@@ -85,6 +86,11 @@ pub enum Part<'a> {
     Note(String, Value),
     /// A piece of the file is through: time to write out what gathered.
     Pause,
+}
+
+/// The pid in a note about the writer; 0, for one that is not known, when there is none in it.
+pub fn pid(value: &serde_json::Value) -> u32 {
+    value.as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
 }
 
 /// Hands on the lines of a kept trace, one after another.

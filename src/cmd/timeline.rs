@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::cmd::parse::{Part, each_line};
+use crate::cmd::parse::{Part, each_line, pid};
+use crate::core::event::{Event, Sink as _};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::phases::Span;
 use crate::core::profile::Profile;
 use crate::core::run::Run;
 use crate::core::timeline::{Beside, Plan, Weaver, marks};
+use crate::core::trace::WRITER;
 use crate::report::timeline::{Chrome, Drawing, Perfetto};
 
 /// What a timeline is of.
@@ -80,6 +82,7 @@ fn fill<C: Drawing>(
             match part {
                 Part::Line(line) => weaver.take(&line),
                 Part::Pause if weaver.canvas().take().len() >= PIECE => empty(weaver.canvas(), file)?,
+                Part::Note(key, value) if key == WRITER => weaver.event(&Event::Process(pid(&value))),
                 Part::Pause | Part::Note(..) => {}
             }
             Ok(())

@@ -56,6 +56,11 @@ impl Book {
         self.rejoiner.in_trace_line()
     }
 
+    /// The lines from here on are of this process.
+    pub fn writer(&mut self, pid: u32) {
+        self.profile.event(&Event::Process(pid));
+    }
+
     /// Takes one line: says what is in it and hands that to every sink. `foreign` gets what is not of the serial trace,
     /// as it was written, with whether a line end follows.
     pub fn take(&mut self, line: &Line<'_>, mut foreign: impl FnMut(&[u8], bool)) {

@@ -7,6 +7,8 @@ use crate::core::parse::rejoin::Serial;
 /// What the target said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
+    /// What follows is of this process, by its pid. Without this nobody knows whose a line is.
+    Process(u32),
     /// An event of the HRX serial trace.
     Serial(Serial<'a>),
     /// A head or a detail of the serial trace that could not be joined.

@@ -434,10 +434,11 @@ fn a_run_of_too_many_dispatches_is_settled_in_parts() {
     const MOST: u64 = 1 << 20;
     let mut programs = Programs::default();
     for index in 0..=MOST {
-        programs.add(List::Main, MOST + 1, program::Dispatch { index, ..Default::default() });
+        let of = Key { commands: MOST + 1, ..Key::default() };
+        programs.add(&of, program::Dispatch { index, ..Default::default() });
     }
     assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(1, MOST)]);
-    programs.settle(None, &[0; HOST_PHASES.len()]);
+    programs.settle(0, None, &[0; HOST_PHASES.len()]);
     assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(2, MOST + 1)]);
 }
 

@@ -71,7 +71,7 @@ impl Sink for Tally {
                 self.build.get_or_insert_with(|| printable(&text[..text.len().min(400)]));
             }
             Event::SyncFailed(_) => self.failed_waits += 1,
-            Event::Llama(_) | Event::HostWeights | Event::Text(_) => {}
+            Event::Process(_) | Event::Llama(_) | Event::HostWeights | Event::Text(_) => {}
         }
     }
 }

@@ -121,14 +121,43 @@ impl Trace {
 }
 
 #[test]
+fn each_process_has_its_own_tracks() {
+    let mut trace = Trace::default();
+    trace.program(&[30, 50]);
+    let mut picture = Picture::default();
+    let plan = Plan { whole: true, ..Plan::default() };
+    let mut weaver = Weaver::new(&mut picture, plan);
+    // Two processes run the same, every line of one right behind the other's.
+    for (ns, text) in &trace.lines {
+        for (pid, after) in [(11, 0), (12, 1)] {
+            weaver.event(&Event::Process(pid));
+            let bytes = text.as_bytes();
+            weaver.take(&Line { ns: ns + after, bytes, first: true, last: true, terminated: true });
+        }
+    }
+    let drawn = weaver.finish();
+    picture.check();
+    assert_eq!((drawn.completed, drawn.device_ns), (4, 160));
+    for n in 0..2 {
+        let later = u64::from(n);
+        assert_eq!(picture.on(Track::Programs(n)), [(10 + later, Some(trace.now + later))]);
+        assert_eq!(picture.on(Track::Host(n)), [(12 + later, Some(19 + later))]);
+        assert_eq!(
+            picture.on(Track::Device(n)),
+            [(32 + later, Some(62 + later)), (74 + later, Some(124 + later))]
+        );
+    }
+}
+
+#[test]
 fn a_program_and_its_dispatches_stand_on_their_tracks() {
     let mut trace = Trace::default();
     trace.program(&[30, 50]);
     let (picture, drawn, plan, device) = trace.drawn(1_000);
     assert!(plan.whole);
     assert_eq!((drawn.dispatches, drawn.device_ns), (2, device));
-    assert_eq!(picture.on(Track::Programs), [(10, Some(trace.now))]);
-    assert_eq!(picture.on(Track::Host), [(12, Some(19))]);
+    assert_eq!(picture.on(Track::Programs(0)), [(10, Some(trace.now))]);
+    assert_eq!(picture.on(Track::Host(0)), [(12, Some(19))]);
     assert_eq!(picture.on(Track::Waits(0)), [(25, Some(27)), (67, Some(69))]);
     assert_eq!(picture.on(Track::Launches(0)), [(28, Some(32)), (70, Some(74))]);
     assert_eq!(picture.on(Track::Device(0)), [(32, Some(62)), (74, Some(124))]);

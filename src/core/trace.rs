@@ -3,7 +3,7 @@
 //! ```text
 //! # hrx-wrap/1 <key> <JSON>          header: what the run is, before the first stamped line
 //! <ns> <the line, unchanged>         one line of the target's stderr; ns = CLOCK_MONOTONIC of its first byte
-//! # hrx-wrap/1 <key> <JSON>          later: `no-newline`, `lost`, and at the end `end` and what became known late
+//! # hrx-wrap/1 <key> <JSON>          later: `writer`, `no-newline`, `lost`, and at the end `end` and what became known late
 //! ```
 //!
 //! A stamped line never begins with `#`, so the two cannot be mixed up, whatever the target prints.
@@ -27,6 +27,8 @@ const VERSION: &str = "1";
 pub const NO_NEWLINE: &str = "no-newline";
 /// Key of the note where lines are missing because the disk did not take them.
 pub const LOST: &str = "lost";
+/// Key of the note before the lines of another process, where their writers are known: its pid.
+pub const WRITER: &str = "writer";
 /// The longest line of ours that is read; a longer one is counted as not understood.
 const MAX_NOTE: usize = 8 << 20;
 

@@ -21,6 +21,8 @@ pub const SHELVED: usize = HANDED + 4;
 pub const FLOOR: usize = HANDED + 5;
 /// … since when.
 pub const FLOOR_NS: usize = HANDED + 6;
+/// The process whose lines were printed last.
+pub const WRITER: usize = HANDED + 7;
 
 /// What the consumer leaves.
 #[derive(Debug)]

@@ -94,6 +94,7 @@ fn one_open(open: &Open, names: &Catalogue, end_ns: u64) -> Value {
     json!({
         "kernel_id": open.kernel_id.map(|id| id.to_string()),
         "name": name(open.kernel_id),
+        "process": Some(open.key.process).filter(|pid| *pid != 0),
         "list": open.key.list.name(),
         "list_commands": open.key.commands,
         "index": open.key.index,
@@ -119,6 +120,8 @@ pub fn coverage(profile: &Profile, names: &Catalogue) -> Value {
         "untimed_events": c.untimed,
         "overlapping": c.overlapping,
         "repeated": c.repeated,
+        "processes": c.processes,
+        "left_open": c.left,
         "untraced_waits": c.untraced_waits,
         "failed_programs": c.failed_programs,
         "failed_waits": profile.failures,

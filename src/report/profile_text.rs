@@ -208,7 +208,9 @@ fn open(out: &mut String, profile: &Profile, names: &Catalogue, end_ns: u64) {
     }
     let _ = writeln!(out, "\nOPEN: {} begun and not finished, in no total", dispatches(profile.open_count()));
     for open in all.iter().take(20) {
-        let _ = writeln!(out, "  {}", describe(open, names, end_ns));
+        let of = Some(open.key.process).filter(|_| profile.coverage.processes > 1);
+        let process = of.map_or(String::new(), |pid| format!("process {pid}: "));
+        let _ = writeln!(out, "  {process}{}", describe(open, names, end_ns));
     }
     let more = profile.open_count().saturating_sub(20);
     if more > 0 {
@@ -268,11 +270,23 @@ fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names: &Catalogu
             "dispatches began again while they were open: a line or a run was lost, or two processes wrote this trace \
              whose lines cannot be told apart; then times around them may be of two",
         ),
+        (
+            c.left,
+            "dispatches were open in processes that wrote nothing more while many others did: counted as open",
+        ),
         (c.untraced_waits, "waits without a detail: commands outside the traced range"),
         (c.failed_programs, "programs failed"),
     ];
     for (n, what) in facts.into_iter().filter(|(n, _)| *n > 0) {
         let _ = writeln!(out, "  {n} {what}");
+    }
+    if c.processes > 1 {
+        let _ = writeln!(
+            out,
+            "  {} processes wrote the trace: their dispatches are told apart by pid, and what they ran of one program is \
+             summed together",
+            c.processes
+        );
     }
     for (word, n) in &c.unknown {
         let _ = writeln!(out, "  unknown word: {word}, {n} times");

@@ -7,6 +7,8 @@ use crate::core::profile::program::Dispatch;
 /// What names a dispatch in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
+    /// The process that wrote of it; 0 where that is not known.
+    pub process: u32,
     /// Its list.
     pub list: List,
     /// Commands of the list.
@@ -94,13 +96,14 @@ struct Flight {
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
     all: Vec<(Key, Flight)>,
-    neighbour: Option<u64>,
+    /// The kernel that was completed last, by process.
+    neighbours: Vec<(u32, Option<u64>)>,
 }
 
 impl Flights {
-    /// A line was lost: whatever is on its way may have been in it.
-    pub fn broken(&mut self) {
-        self.all.iter_mut().for_each(|(_, f)| f.damaged = true);
+    /// A line of this process was lost: whatever it has on its way may have been in it.
+    pub fn broken(&mut self, process: u32) {
+        self.all.iter_mut().filter(|(k, _)| k.process == process).for_each(|(_, f)| f.damaged = true);
     }
 
     /// So few are on their way at once that a list is faster than any map.
@@ -153,7 +156,8 @@ impl Flights {
     fn begin(&mut self, key: Key, ns: u64, detail: &Detail) -> [Option<Step>; 2] {
         let before = self.get(key).copied().unwrap_or_default();
         let left = if before.begin.is_some() { self.leave(key, ns) } else { None };
-        let overlapping = self.all.iter().any(|(k, f)| *k != key && f.begin.is_some() && !f.damaged);
+        let beside = |k: &Key| k.process == key.process && *k != key;
+        let overlapping = self.all.iter().any(|(k, f)| beside(k) && f.begin.is_some() && !f.damaged);
         let waits = if before.begin.is_some() { Flight::default() } else { before };
         let (kernel_id, bindings) = (detail.kernel_id, detail.bindings);
         self.put(key, Flight { kernel_id, bindings, begin: Some(ns), ..waits });
@@ -166,7 +170,10 @@ impl Flights {
             let step = if flight.begin.is_some() || flight.damaged { Step::Broken } else { Step::Orphan };
             return [Some(step), None];
         };
-        self.neighbour = flight.kernel_id;
+        match self.neighbours.iter_mut().find(|(process, _)| *process == key.process) {
+            Some((_, last)) => *last = flight.kernel_id,
+            None => self.neighbours.push((key.process, flight.kernel_id)),
+        }
         let dispatch = Dispatch {
             index: key.index,
             kernel_id: flight.kernel_id,
@@ -179,7 +186,9 @@ impl Flights {
         };
         // A program's commands run one after another: what began before this one and had a line broken has lost its end.
         let held = self.all.len();
-        self.all.retain(|(_, f)| !f.damaged || f.begin.is_none_or(|older| older >= begin));
+        self.all.retain(|(k, f)| {
+            k.process != key.process || !f.damaged || f.begin.is_none_or(|older| older >= begin)
+        });
         let lost = (held - self.all.len()) as u64;
         [Some(Step::Completed(key, dispatch)), (lost > 0).then_some(Step::Lost(lost))]
     }
@@ -197,7 +206,8 @@ impl Flights {
     fn opened(&self, key: Key, flight: &Flight) -> Option<Open> {
         let since = flight.begin?;
         let state = if flight.end.is_some() { State::OnDevice } else { State::Launching };
-        let (kernel_id, launched, neighbour) = (flight.kernel_id, flight.end, self.neighbour);
+        let neighbour = self.neighbours.iter().find(|(process, _)| *process == key.process).and_then(|n| n.1);
+        let (kernel_id, launched) = (flight.kernel_id, flight.end);
         Some(Open { key, kernel_id, state, since, launched, neighbour, until: None })
     }
 
@@ -209,6 +219,16 @@ impl Flights {
     /// Whether a dispatch is on its way.
     pub fn holds(&self, key: Key) -> bool {
         self.all.iter().any(|(k, _)| *k == key)
+    }
+
+    /// A process is not waited for any more: what it has on its way is open for good.
+    pub fn leave_all(&mut self, process: u32) -> Vec<Open> {
+        let (left, stay) = std::mem::take(&mut self.all).into_iter().partition(|(k, _)| k.process == process);
+        self.all = stay;
+        let left: Vec<(Key, Flight)> = left;
+        let open = left.iter().filter_map(|(key, flight)| self.opened(*key, flight)).collect();
+        self.neighbours.retain(|(of, _)| *of != process);
+        open
     }
 
     /// What is on its way now.

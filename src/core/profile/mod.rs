@@ -6,6 +6,7 @@
 
 pub mod flight;
 pub mod program;
+pub mod writers;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ use crate::core::text::printable;
 use flight::{Flights, Step};
 pub use flight::{Key, Open, State};
 use program::{Program, Programs};
+use writers::Writers;
 
 /// The most names of unknown words that are kept apart.
 const MOST_WORDS: usize = 32;
@@ -45,6 +47,10 @@ pub struct Coverage {
     /// Dispatches that began again while they were open: a line or a run was lost, or two processes whose lines cannot be
     /// told apart wrote this trace.
     pub repeated: u64,
+    /// Processes that wrote the trace, as far as their pids are known: none where no line says whose it is.
+    pub processes: u64,
+    /// Dispatches that were open in processes that wrote nothing any more while many others did.
+    pub left: u64,
     /// Waits without a detail: commands outside the range that the backend was asked to trace.
     pub untraced_waits: u64,
     /// Failed programs, by the backend's own word.
@@ -55,6 +61,17 @@ pub struct Coverage {
     pub unknown: BTreeMap<String, u64>,
 }
 
+/// What a process is at, beside its dispatches.
+#[derive(Clone, Debug, Default)]
+struct Writing {
+    /// The program that is going on: when it began.
+    program_ns: Option<u64>,
+    /// The host phase that is going on: which, and since when.
+    host: Option<(u8, u64)>,
+    /// The host phases of that program, ns.
+    host_sums: [u64; HOST_PHASES.len()],
+}
+
 /// Everything that the serial trace of a run adds up to.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
@@ -62,15 +79,13 @@ pub struct Profile {
     pub coverage: Coverage,
     /// The waits before dispatches: what the instrument itself adds.
     pub floor: Histogram,
-    /// Launches that never came to an end, as far as is known now: the first 1000, [`Coverage::repeated`] counts them all.
+    /// Launches that never came to an end, as far as is known now: the first 1000, the coverage counts them all.
     pub abandoned: Vec<Open>,
     programs: Programs,
     flights: Flights,
-    /// The program that is going on: when it began.
-    program_ns: Option<u64>,
-    /// The host phase that is going on: which, and since when.
-    host: Option<(u8, u64)>,
-    host_sums: [u64; HOST_PHASES.len()],
+    /// Whose the lines are now; 0 where that is not known.
+    process: u32,
+    writers: Writers<Writing>,
     /// Stamp of the last line.
     last_ns: u64,
     /// Reasons of failed waits, the first few.
@@ -84,8 +99,9 @@ impl Sink for Profile {
 
     fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Process(pid) => self.process = *pid,
             Event::Serial(serial) => self.serial(serial),
-            Event::Broken => self.flights.broken(),
+            Event::Broken => self.flights.broken(self.process),
             Event::SyncFailed(words) if self.failures.len() < 8 => self.failures.push(printable(words)),
             _ => {}
         }
@@ -94,11 +110,15 @@ impl Sink for Profile {
 
 impl Profile {
     fn serial(&mut self, serial: &Serial<'_>) {
+        if let Some((gone, _)) = self.writers.turn(self.process) {
+            self.give_up(gone);
+        }
+        self.coverage.processes = self.writers.known();
         self.note_unknown(serial);
         if !serial.exact {
             // A time that is not its own would make a wrong duration.
             self.coverage.untimed += 1;
-            self.flights.broken();
+            self.flights.broken(self.process);
             return self.untimed_end(serial);
         }
         match serial.phase {
@@ -110,12 +130,27 @@ impl Profile {
         }
     }
 
+    /// A process is not waited for any more: memory does not grow with their number.
+    fn give_up(&mut self, process: u32) {
+        for open in self.flights.leave_all(process) {
+            self.coverage.left += 1;
+            self.keep_abandoned(open);
+        }
+        self.programs.forget(process);
+    }
+
+    fn keep_abandoned(&mut self, open: Open) {
+        if self.abandoned.len() < MOST_ABANDONED {
+            self.abandoned.push(open);
+        }
+    }
+
     /// A dispatch that ended at a time that is not known is broken, and not open.
     fn untimed_end(&mut self, serial: &Serial<'_>) {
         let detail = serial.detail.unwrap_or_default();
         if let (Phase::Post, serial::Event::SyncEnd, Some(list), Some(index), Some(commands)) =
             (serial.phase, serial.event, detail.list, detail.index, detail.list_commands)
-            && self.flights.lose(Key { list, commands, index })
+            && self.flights.lose(Key { process: self.process, list, commands, index })
         {
             self.coverage.broken += 1;
         }
@@ -146,10 +181,10 @@ impl Profile {
         };
         let (Some(list), Some(index), Some(commands)) = (detail.list, detail.index, detail.list_commands)
         else {
-            self.flights.broken();
+            self.flights.broken(self.process);
             return;
         };
-        let key = Key { list, commands, index };
+        let key = Key { process: self.process, list, commands, index };
         let steps = self.flights.take(key, serial, &detail);
         for step in steps.into_iter().flatten() {
             self.step(step);
@@ -169,14 +204,12 @@ impl Profile {
             Step::Lost(n) => self.coverage.broken += n,
             Step::Abandoned(open) => {
                 self.coverage.repeated += 1;
-                if self.abandoned.len() < MOST_ABANDONED {
-                    self.abandoned.push(open);
-                }
+                self.keep_abandoned(open);
             }
             Step::Completed(key, dispatch) => {
                 self.coverage.completed += 1;
                 self.coverage.unresolved += u64::from(dispatch.device == 0);
-                self.programs.add(key.list, key.commands, dispatch);
+                self.programs.add(&key, dispatch);
             }
         }
     }
@@ -185,26 +218,27 @@ impl Profile {
         let detail = serial.detail.unwrap_or_default();
         let (Some(list), Some(commands)) = (detail.list, detail.list_commands) else { return };
         match serial.event {
-            serial::Event::Begin => self.programs.begin(list, commands, serial.ns),
-            serial::Event::End => self.programs.end(list, commands, Some(serial.ns)),
+            // What of it is still going on when it begins had no end of its own.
+            serial::Event::Begin | serial::Event::End => self.programs.end((self.process, list, commands)),
             _ => {}
         }
     }
 
     fn program(&mut self, serial: &Serial<'_>) {
+        let Some(writing) = self.writers.now() else { return };
         match serial.event {
             serial::Event::Begin => {
-                self.program_ns = Some(serial.ns);
-                self.host_sums = [0; HOST_PHASES.len()];
+                writing.program_ns = Some(serial.ns);
+                writing.host_sums = [0; HOST_PHASES.len()];
             }
             serial::Event::End => {
-                let wall = self.program_ns.take().map(|begin| serial.ns.saturating_sub(begin));
-                self.programs.settle(wall, &self.host_sums);
+                let wall = writing.program_ns.take().map(|begin| serial.ns.saturating_sub(begin));
+                self.programs.settle(self.process, wall, &writing.host_sums);
             }
             serial::Event::Failed => {
                 self.coverage.failed_programs += 1;
-                self.program_ns = None;
-                self.programs.settle(None, &[0; HOST_PHASES.len()]);
+                writing.program_ns = None;
+                self.programs.settle(self.process, None, &[0; HOST_PHASES.len()]);
             }
             _ => {}
         }
@@ -212,13 +246,14 @@ impl Profile {
 
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
     fn host_phase(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
+        let Some(writing) = self.writers.now() else { return };
         match (serial.event, post) {
-            (serial::Event::SyncEnd, false) => self.host = Some((place, serial.ns)),
+            (serial::Event::SyncEnd, false) => writing.host = Some((place, serial.ns)),
             (serial::Event::SyncBegin, true) => {
-                if let Some((begun, since)) = self.host.take()
+                if let Some((begun, since)) = writing.host.take()
                     && begun == place
                 {
-                    self.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
+                    writing.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
                 }
             }
             _ => {}
@@ -227,7 +262,9 @@ impl Profile {
 
     /// The end of all lines: what is still going on is settled as far as it came.
     pub fn finish(&mut self) {
-        self.programs.settle(None, &[0; HOST_PHASES.len()]);
+        for (process, _) in self.writers.all() {
+            self.programs.settle(process, None, &[0; HOST_PHASES.len()]);
+        }
     }
 
     /// The programs, the one with the most time first.
@@ -247,7 +284,7 @@ impl Profile {
 
     /// How many [`Self::open`] would list if it kept them all.
     pub fn open_count(&self) -> u64 {
-        self.coverage.repeated + self.flights.open().len() as u64
+        self.coverage.repeated + self.coverage.left + self.flights.open().len() as u64
     }
 
     /// The instrument's floor: the median wait for a device that is idle, ns. Unknown when both ends of most waits have

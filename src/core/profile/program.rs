@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::core::histogram::Histogram;
 use crate::core::moments::Moments;
 use crate::core::parse::serial::{HOST_PHASES, List};
+use crate::core::profile::flight::Key;
 
 /// A run of a list holds at most this many dispatches; a longer one is settled in parts.
 const LONGEST_RUN: usize = 1 << 20;
@@ -25,6 +26,10 @@ impl Hasher for Spread {
 
     fn write_u64(&mut self, n: u64) {
         self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
     }
 
     fn write_isize(&mut self, n: isize) {
@@ -234,6 +239,9 @@ impl Sums {
     }
 }
 
+/// The process, the list and its size: of these, one run is going on at a time.
+type Run = (u32, List, u64);
+
 /// The run of a list that is going on.
 #[derive(Clone, Debug, Default)]
 struct Going {
@@ -245,42 +253,39 @@ struct Going {
 pub struct Programs {
     all: Vec<Program>,
     by_size: Map<(List, u64), Vec<usize>>,
-    going: Map<(List, u64), Going>,
-    /// Runs that ended inside the program that is going on: which program, and its sums.
-    inside: Vec<(usize, Sums)>,
+    going: Map<Run, Going>,
+    /// Runs that ended inside the programs that are going on: whose, which program, and its sums.
+    inside: Vec<(u32, usize, Sums)>,
 }
 
 impl Programs {
     /// A whole dispatch of a list. One whose index does not go on begins another run.
-    pub fn add(&mut self, list: List, commands: u64, dispatch: Dispatch) {
-        let going = self.going.entry((list, commands)).or_default();
+    pub fn add(&mut self, of: &Key, dispatch: Dispatch) {
+        let run = (of.process, of.list, of.commands);
+        let going = self.going.entry(run).or_default();
         let goes_on = going.dispatches.last().is_none_or(|last| dispatch.index > last.index);
         if goes_on && going.dispatches.len() < LONGEST_RUN {
             return going.dispatches.push(dispatch);
         }
-        self.end(list, commands, None);
-        self.going.entry((list, commands)).or_default().dispatches.push(dispatch);
+        self.end(run);
+        self.going.entry(run).or_default().dispatches.push(dispatch);
     }
 
-    /// A list begins: what of the same list is still going on had no end of its own.
-    pub fn begin(&mut self, list: List, commands: u64, _ns: u64) {
-        self.end(list, commands, None);
-    }
-
-    /// A list ends.
-    pub fn end(&mut self, list: List, commands: u64, _ns: Option<u64>) {
-        let Some(going) = self.going.get_mut(&(list, commands)) else { return };
+    /// A list ends; or it begins, and what of it is still going on had no end of its own.
+    pub fn end(&mut self, run: Run) {
+        let Some(going) = self.going.get_mut(&run) else { return };
         if going.dispatches.is_empty() {
             return;
         }
-        let mut run = std::mem::take(&mut going.dispatches);
-        let place = self.program(list, commands, &run);
-        self.all[place].add(&run);
-        self.inside.push((place, Sums::of(&run)));
-        run.clear();
-        if let Some(going) = self.going.get_mut(&(list, commands)) {
+        let mut dispatches = std::mem::take(&mut going.dispatches);
+        let (process, list, commands) = run;
+        let place = self.program(list, commands, &dispatches);
+        self.all[place].add(&dispatches);
+        self.inside.push((process, place, Sums::of(&dispatches)));
+        dispatches.clear();
+        if let Some(going) = self.going.get_mut(&run) {
             // The memory is used again for the next run.
-            going.dispatches = run;
+            going.dispatches = dispatches;
         }
     }
 
@@ -295,22 +300,22 @@ impl Programs {
         self.all.len() - 1
     }
 
-    /// A command program is over; its wall is known when both its ends were seen.
-    pub fn settle(&mut self, wall: Option<u64>, host: &[u64; HOST_PHASES.len()]) {
-        let left: Vec<(List, u64)> = self.going.keys().copied().collect();
-        for (list, commands) in left {
-            self.end(list, commands, None);
-        }
-        let inside = std::mem::take(&mut self.inside);
+    /// A command program of a process is over; its wall is known when both its ends were seen.
+    pub fn settle(&mut self, process: u32, wall: Option<u64>, host: &[u64; HOST_PHASES.len()]) {
+        let left: Vec<Run> = self.going.keys().filter(|run| run.0 == process).copied().collect();
+        left.into_iter().for_each(|run| self.end(run));
+        let (ours, others) = std::mem::take(&mut self.inside).into_iter().partition(|i| i.0 == process);
+        self.inside = others;
+        let inside: Vec<(u32, usize, Sums)> = ours;
         let Some(wall) = wall else { return };
         // The main list's program stands for the whole; without one, whatever ran.
-        let Some((main, sums)) =
-            inside.iter().rev().find(|(p, _)| self.all[*p].list == List::Main).or(inside.last())
+        let Some((_, main, sums)) =
+            inside.iter().rev().find(|(_, p, _)| self.all[*p].list == List::Main).or(inside.last())
         else {
             return;
         };
-        let others = inside.iter().filter(|(p, _)| p != main);
-        let init = others.map(|(_, s)| s.device + s.launch + s.wait + s.between).sum::<u64>();
+        let others = inside.iter().filter(|(_, p, _)| p != main);
+        let init = others.map(|(_, _, s)| s.device + s.launch + s.wait + s.between).sum::<u64>();
         let program = &mut self.all[*main];
         program.wall_ns += wall;
         program.walls += 1;
@@ -321,6 +326,12 @@ impl Programs {
         known.between += sums.between;
         known.init += init;
         known.host.iter_mut().zip(host).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// A process is not waited for any more.
+    pub fn forget(&mut self, process: u32) {
+        self.settle(process, None, &[0; HOST_PHASES.len()]);
+        self.going.retain(|run, _| run.0 != process);
     }
 
     /// All programs, in the order of their first run.

@@ -15,10 +15,10 @@ pub enum Track {
     Rss,
     /// What the run is at: loading, making a context, running.
     Phases,
-    /// Command programs.
-    Programs,
-    /// What the host does around a program's lists.
-    Host,
+    /// Command programs, of a context.
+    Programs(u16),
+    /// What the host does around a program's lists, of a context.
+    Host(u16),
     /// Waits for an idle device, of a context: the instrument.
     Waits(u16),
     /// Launches, of a context.
@@ -40,8 +40,8 @@ impl Track {
             Track::Vram => "VRAM".to_owned(),
             Track::Rss => "RSS".to_owned(),
             Track::Phases => "phases".to_owned(),
-            Track::Programs => "programs".to_owned(),
-            Track::Host => "host phases".to_owned(),
+            Track::Programs(n) => of("programs", n),
+            Track::Host(n) => of("host phases", n),
             Track::Waits(n) => of("waits before dispatches (the instrument)", n),
             Track::Launches(n) => of("launches", n),
             Track::Device(n) => of("device", n),
@@ -56,11 +56,11 @@ impl Track {
             Track::Vram => 4,
             Track::Rss => 5,
             Track::Phases => 6,
-            Track::Programs => 7,
-            Track::Host => 8,
-            Track::Launches(n) => 16 + 4 * u64::from(n),
-            Track::Device(n) => 17 + 4 * u64::from(n),
-            Track::Waits(n) => 18 + 4 * u64::from(n),
+            Track::Launches(n) => 16 + 8 * u64::from(n),
+            Track::Device(n) => 17 + 8 * u64::from(n),
+            Track::Waits(n) => 18 + 8 * u64::from(n),
+            Track::Programs(n) => 19 + 8 * u64::from(n),
+            Track::Host(n) => 20 + 8 * u64::from(n),
         }
     }
 

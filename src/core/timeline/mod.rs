@@ -11,6 +11,7 @@ use crate::core::parse::rejoin::{Part, Rejoiner, Serial};
 use crate::core::parse::serial::{self, HOST_PHASES, Phase};
 use crate::core::profile::flight::{Flights, Key, Open, State, Step};
 use crate::core::profile::program::Dispatch;
+use crate::core::profile::writers::Writers;
 pub use canvas::{Canvas, Facts, Name, Track};
 pub use marks::{Beside, marks};
 pub use plan::{DEFAULT_SPANS, Plan};
@@ -28,6 +29,27 @@ pub struct Drawn {
     pub spans: u64,
 }
 
+/// What a process is at, beside its dispatches.
+#[derive(Clone, Debug, Default)]
+struct Weaving {
+    /// The program that is going on: since when, and its commands.
+    program: Option<(u64, Option<u64>)>,
+    host: Option<(u8, u64)>,
+    /// Where its programs are drawn: its first context.
+    context: Option<u16>,
+    /// Nothing of its programs' track may begin before this, ns.
+    programs_free: u64,
+}
+
+/// A set of tracks, of one process.
+#[derive(Clone, Debug, Default)]
+struct Context {
+    process: u32,
+    key: Option<Key>,
+    /// Nothing of its device's track may begin before this, ns.
+    free: u64,
+}
+
 /// Draws the spans of a trace, line by line.
 #[derive(Debug)]
 pub struct Weaver<'c, C> {
@@ -35,14 +57,11 @@ pub struct Weaver<'c, C> {
     plan: Plan,
     rejoiner: Rejoiner,
     flights: Flights,
-    /// The context that a dispatch on its way was given: as many as are on their way at once.
-    contexts: Vec<Option<Key>>,
-    /// The program that is going on: since when, and its commands.
-    program: Option<(u64, Option<u64>)>,
-    host: Option<(u8, u64)>,
-    /// Nothing of a track may begin before this, ns.
-    device_free: Vec<u64>,
-    programs_free: u64,
+    /// Whose the lines are now; 0 where that is not known.
+    process: u32,
+    writers: Writers<Weaving>,
+    /// The dispatches on their way, each in a context of its process: as many as are on their way at once.
+    contexts: Vec<Context>,
     /// The first window is over.
     past_first: bool,
     /// The last window has begun.
@@ -59,11 +78,9 @@ impl<'c, C: Canvas> Weaver<'c, C> {
             plan,
             rejoiner: Rejoiner::default(),
             flights: Flights::default(),
+            process: 0,
+            writers: Writers::default(),
             contexts: Vec::new(),
-            program: None,
-            host: None,
-            device_free: Vec::new(),
-            programs_free: 0,
             past_first: false,
             in_last: false,
             slow: 0,
@@ -90,8 +107,13 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     pub fn finish(mut self) -> Drawn {
         let mut rejoiner = std::mem::take(&mut self.rejoiner);
         rejoiner.finish(|part| self.part(&part));
-        if let Some((since, commands)) = self.program.take() {
-            self.program_span(since, None, commands, false);
+        let pids: Vec<u32> = self.writers.all().map(|(pid, _)| pid).collect();
+        for pid in pids {
+            self.process = pid;
+            self.turn(pid);
+            if let Some((since, commands)) = self.writers.now().and_then(|w| w.program.take()) {
+                self.program_span(since, None, commands, false);
+            }
         }
         for open in self.flights.open() {
             self.open(&open);
@@ -108,6 +130,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     }
 
     fn serial(&mut self, serial: &Serial<'_>) {
+        self.turn(self.process);
         if !serial.exact {
             // As in the profile: a time that is not its own would make a wrong span.
             return self.untimed(serial);
@@ -121,15 +144,17 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     }
 
     fn untimed(&mut self, serial: &Serial<'_>) {
-        self.flights.broken();
-        if let (Phase::Post, serial::Event::SyncEnd, Some(key)) = (serial.phase, serial.event, key(serial)) {
+        self.flights.broken(self.process);
+        if let (Phase::Post, serial::Event::SyncEnd, Some(key)) =
+            (serial.phase, serial.event, self.key(serial))
+        {
             self.flights.lose(key);
         }
     }
 
     fn command(&mut self, serial: &Serial<'_>) {
         let Some(detail) = serial.detail else { return };
-        let Some(key) = key(serial) else { return self.flights.broken() };
+        let Some(key) = self.key(serial) else { return self.flights.broken(self.process) };
         let context = self.context(key);
         for step in self.flights.take(key, serial, &detail).into_iter().flatten() {
             match step {
@@ -140,20 +165,50 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         }
     }
 
-    /// The context of a dispatch: its own, or the first that is free.
+    /// The next line is of this process. One that is given up for it is drawn as far as it came.
+    fn turn(&mut self, process: u32) {
+        let Some((gone, weaving)) = self.writers.turn(process) else { return };
+        for open in self.flights.leave_all(gone) {
+            self.open(&open);
+        }
+        if let (Some((since, commands)), Some(context)) = (weaving.program, weaving.context) {
+            let since = since.max(weaving.programs_free);
+            let facts = Facts { main_commands: commands, open: true, ..Facts::default() };
+            self.span(Track::Programs(context), Name::Words(&program_name(commands)), since, None, &facts);
+        }
+    }
+
+    /// The context of a dispatch: its own, or the first of its process that is free.
     fn context(&mut self, key: Key) -> u16 {
-        if let Some(own) = self.contexts.iter().position(|c| *c == Some(key)) {
+        if let Some(own) = self.contexts.iter().position(|c| c.key == Some(key)) {
             return own as u16;
         }
         let Weaver { contexts, flights, .. } = self;
-        let free = contexts.iter().position(|c| c.is_none_or(|key| !flights.holds(key)));
-        let place = free.unwrap_or(contexts.len());
-        if place == contexts.len() && place < usize::from(u16::MAX) {
-            contexts.push(None);
-            self.device_free.push(0);
+        let is_free = |c: &Context| c.process == key.process && c.key.is_none_or(|key| !flights.holds(key));
+        let place = contexts.iter().position(is_free).unwrap_or_else(|| {
+            if contexts.len() < usize::from(u16::MAX) {
+                contexts.push(Context { process: key.process, ..Context::default() });
+            }
+            contexts.len() - 1
+        });
+        self.contexts[place].key = Some(key);
+        place as u16
+    }
+
+    /// Where the programs of the process are drawn.
+    fn programs_context(&mut self) -> u16 {
+        if let Some(known) = self.writers.now().and_then(|w| w.context) {
+            return known;
         }
-        let place = place.min(self.contexts.len() - 1);
-        self.contexts[place] = Some(key);
+        let place = self.contexts.iter().position(|c| c.process == self.process).unwrap_or_else(|| {
+            if self.contexts.len() < usize::from(u16::MAX) {
+                self.contexts.push(Context { process: self.process, ..Context::default() });
+            }
+            self.contexts.len() - 1
+        });
+        if let Some(weaving) = self.writers.now() {
+            weaving.context = Some(place as u16);
+        }
         place as u16
     }
 
@@ -166,7 +221,8 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         }
         // A trace without program lines, or a program larger than the window, is cut where the window ends.
         self.past_first |= nth >= self.plan.first;
-        self.in_last |= self.program.is_none() && nth >= self.plan.last_from;
+        let between = self.writers.now().is_none_or(|w| w.program.is_none());
+        self.in_last |= between && nth >= self.plan.last_from;
         if !self.past_first || self.in_last {
             return true;
         }
@@ -186,7 +242,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
             ..Facts::default()
         };
         let name = Name::Kernel(dispatch.kernel_id);
-        let free = self.device_free[usize::from(context)];
+        let free = self.contexts[usize::from(context)].free;
         let launched = dispatch.until - dispatch.device;
         let begun = launched - dispatch.launch;
         if dispatch.from + dispatch.wait <= begun && dispatch.wait > 0 && dispatch.from >= free {
@@ -196,7 +252,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         }
         self.span(Track::Launches(context), name, begun.max(free), Some(launched), &facts);
         self.span(Track::Device(context), name, launched, Some(dispatch.until), &facts);
-        self.device_free[usize::from(context)] = dispatch.until;
+        self.contexts[usize::from(context)].free = dispatch.until;
         self.drawn.dispatches += 1;
         self.drawn.device_ns += dispatch.device;
     }
@@ -221,14 +277,15 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         if on_device {
             self.span(Track::Device(context), name, launched, open.until, &facts(true));
         }
-        self.device_free[usize::from(context)] = open.until.unwrap_or(launched);
+        self.contexts[usize::from(context)].free = open.until.unwrap_or(launched);
     }
 
     fn program(&mut self, serial: &Serial<'_>) {
         match serial.event {
             serial::Event::Begin => {
                 let commands = serial.detail.and_then(|d| d.main_commands);
-                if let Some((since, known)) = self.program.replace((serial.ns, commands)) {
+                let before = self.writers.now().and_then(|w| w.program.replace((serial.ns, commands)));
+                if let Some((since, known)) = before {
                     // It has no end of its own: that of the next one's beginning is the latest that it can be.
                     self.program_span(since, Some(serial.ns), known, true);
                 }
@@ -237,7 +294,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
                 self.in_last |= self.drawn.completed >= self.plan.last_from;
             }
             serial::Event::End | serial::Event::Failed => {
-                if let Some((since, commands)) = self.program.take() {
+                if let Some((since, commands)) = self.writers.now().and_then(|w| w.program.take()) {
                     let left = serial.event == serial::Event::Failed;
                     self.program_span(since, Some(serial.ns), commands, left);
                 }
@@ -254,26 +311,39 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         if !self.in_window() && !self.plan.programs && until.is_some() {
             return;
         }
-        let name = commands.map_or("program".to_owned(), |n| format!("program of {n} commands"));
+        let context = self.programs_context();
         let facts = Facts { main_commands: commands, open: until.is_none(), left, ..Facts::default() };
-        let since = since.max(self.programs_free);
-        self.programs_free = until.unwrap_or(since).max(since);
-        self.span(Track::Programs, Name::Words(&name), since, until, &facts);
+        let Some(weaving) = self.writers.now() else { return };
+        let since = since.max(weaving.programs_free);
+        weaving.programs_free = until.unwrap_or(since).max(since);
+        self.span(Track::Programs(context), Name::Words(&program_name(commands)), since, until, &facts);
     }
 
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
     fn host(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
         match (serial.event, post) {
-            (serial::Event::SyncEnd, false) => self.host = Some((place, serial.ns)),
+            (serial::Event::SyncEnd, false) => {
+                if let Some(weaving) = self.writers.now() {
+                    weaving.host = Some((place, serial.ns));
+                }
+            }
             (serial::Event::SyncBegin, true) => {
-                let begun = self.host.take().filter(|(p, _)| *p == place);
+                let begun = self.writers.now().and_then(|w| w.host.take()).filter(|(p, _)| *p == place);
                 if let (Some((_, since)), true) = (begun, self.in_window()) {
                     let name = Name::Words(HOST_PHASES[usize::from(place)]);
-                    self.span(Track::Host, name, since, Some(serial.ns), &Facts::default());
+                    let context = self.programs_context();
+                    self.span(Track::Host(context), name, since, Some(serial.ns), &Facts::default());
                 }
             }
             _ => {}
         }
+    }
+
+    /// What names the dispatch of a command's line.
+    fn key(&self, serial: &Serial<'_>) -> Option<Key> {
+        let detail = serial.detail?;
+        let (list, commands) = (detail.list?, detail.list_commands?);
+        Some(Key { process: self.process, list, commands, index: detail.index? })
     }
 
     fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
@@ -290,16 +360,15 @@ impl<C: Canvas> Sink for Weaver<'_, C> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Serial(serial) => self.serial(serial),
-            Event::Broken => self.flights.broken(),
+            Event::Process(pid) => self.process = *pid,
+            Event::Broken => self.flights.broken(self.process),
             _ => {}
         }
     }
 }
 
-/// What names the dispatch of a command's line.
-fn key(serial: &Serial<'_>) -> Option<Key> {
-    let detail = serial.detail?;
-    Some(Key { list: detail.list?, commands: detail.list_commands?, index: detail.index? })
+fn program_name(commands: Option<u64>) -> String {
+    commands.map_or("program".to_owned(), |n| format!("program of {n} commands"))
 }
 
 #[cfg(test)]

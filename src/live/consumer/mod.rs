@@ -20,7 +20,8 @@ use crate::live::doze::Doze;
 use crate::live::echo::{Echo, Filter, Mode};
 use crate::live::intake::Intake;
 use crate::live::left::{
-    CUT_LINES, FLOOR, FLOOR_NS, HANDED, LOG_STATE, Left, PRINTED, SHELVED, SOURCE_LINES, Stamps, saved_book,
+    CUT_LINES, FLOOR, FLOOR_NS, HANDED, LOG_STATE, Left, PRINTED, SHELVED, SOURCE_LINES, Stamps, WRITER,
+    saved_book,
 };
 use crate::live::log::{self, LogFile, Pieces};
 use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
@@ -46,6 +47,8 @@ pub struct Consumer {
     shelved: u64,
     strands: Strands,
     source_lines: u64,
+    /// The process whose lines were printed last, as the log has it; 0 = none.
+    process: u32,
     assembler: Assembler,
     writer: trace::Writer,
     log: Option<LogFile>,
@@ -82,7 +85,9 @@ impl Consumer {
         state.copy_from_slice(&saved[LOG_STATE..LOG_STATE + log::STATE]);
         let log = log.map(|log| log.with_state(state));
         let handed = ring.handed();
-        let book = saved_book(&ring);
+        let mut book = saved_book(&ring);
+        let process = saved[WRITER] as u32;
+        book.writer(process);
         // The stamp of a line that has begun is on disk already.
         let in_line = log.as_ref().is_some_and(LogFile::in_line);
         let floor = in_line.then_some((saved[FLOOR], saved[FLOOR_NS]));
@@ -97,6 +102,7 @@ impl Consumer {
             shelved: saved[SHELVED],
             strands,
             source_lines: saved[SOURCE_LINES],
+            process,
             assembler: Assembler::default(),
             writer: trace::Writer::default(),
             log,
@@ -201,7 +207,10 @@ impl Consumer {
     /// A fragment, in the log's order.
     fn put(&mut self, out: &Out<'_>) {
         if out.fragment.starts {
-            self.source_lines += u64::from(out.writer != READER);
+            if out.writer != READER {
+                self.source_lines += 1;
+                self.name_writer(out.writer);
+            }
             self.filter.resume_line(out.shown);
         }
         if self.log.is_some() {
@@ -211,9 +220,23 @@ impl Consumer {
         assembler.feed(&out.fragment, |line| show(&line, book, filter, echo_text));
     }
 
+    /// A print says whose it is. What is read does not, and is taken to be of the same process: one whose print found no room
+    /// writes to the descriptor, in the middle of what it is at.
+    fn name_writer(&mut self, writer: Writer) {
+        let process = writer as u32;
+        if self.process != process {
+            self.process = process;
+            self.book.writer(process);
+            if self.log.is_some() {
+                trace::note(&mut self.text, trace::WRITER, &process.into());
+            }
+        }
+    }
+
     /// Writes what gathered, then saves how far it is and gives the ring's room back.
     pub fn flush(&mut self) {
         if let Some(log) = &mut self.log {
+            let lost = log.lost();
             if log.is_regular() {
                 log.append(&self.text);
             } else {
@@ -224,6 +247,10 @@ impl Consumer {
                     self.handed += piece.len() as u64;
                     self.ring.note_handed(self.handed);
                 }
+            }
+            if log.lost() != lost {
+                // The word of whose the lines are may be among what was lost.
+                self.process = 0;
             }
         }
         self.text.clear();
@@ -240,6 +267,7 @@ impl Consumer {
         }
         saved[HANDED] = self.handed;
         (saved[SOURCE_LINES], saved[CUT_LINES]) = (self.source_lines, self.strands.cut);
+        saved[WRITER] = u64::from(self.process);
         (saved[FLOOR], saved[FLOOR_NS]) = self.strands.floor().unwrap_or_default();
         if let Some(shelf) = &self.shelf {
             self.shelved = shelf.put(self.shelved, &self.strands.save());

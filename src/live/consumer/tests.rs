@@ -30,10 +30,10 @@ impl Run {
         Consumer::new(Arc::clone(&self.ring), Some(&self.source), Some(log), echo, Mode::None)
     }
 
-    /// A print of a thread, or for thread 0 something that was read.
+    /// A print of a thread of process 8 or 9, or for thread 0 something that was read.
     fn print(&self, thread: i32, ns: u64, bytes: &[u8]) {
         let (ring, way) = if thread == 0 { (&self.ring, Way::Read) } else { (&self.source.ring, Way::Print) };
-        assert!(ring.push(Producer { pid: 9, thread, source: way }, ns, bytes));
+        assert!(ring.push(Producer { pid: 8 + thread % 2, thread, source: way }, ns, bytes));
     }
 
     /// What is in the log, stamps and all.
@@ -47,6 +47,9 @@ impl Drop for Run {
         let _ = std::fs::remove_file(&self.path);
     }
 }
+
+/// Before the lines of another process.
+const WROTE: &str = "# hrx-wrap/1 writer";
 
 fn take_all(consumer: &mut Consumer) {
     while consumer.step() {}
@@ -72,7 +75,7 @@ fn a_successor_has_the_lines_that_had_begun_and_the_one_that_was_too_long_to_hol
     run.print(0, 16, b"d\n");
     second.drain();
     let left = second.finish();
-    assert_eq!(run.log(), format!("11 {long}z\n10 head detail\n12 read\n"));
+    assert_eq!(run.log(), format!("{WROTE} 8\n11 {long}z\n{WROTE} 9\n10 head detail\n12 read\n"));
     assert_eq!(left.stamps, Stamps { source_lines: 2, cut_lines: 0, damaged: false });
     assert_eq!((left.book.tally.lines, run.source.ring.used(), run.ring.used()), (3, 0, 0));
 }
@@ -85,7 +88,7 @@ fn last_words_of_several_are_all_in_the_log_and_the_last_is_marked() {
     run.print(2, 6, b"two");
     take_all(&mut consumer);
     let left = consumer.finish();
-    assert_eq!(run.log(), "5 one\n6 two\n# hrx-wrap/1 no-newline true\n");
+    assert_eq!(run.log(), format!("{WROTE} 9\n5 one\n{WROTE} 8\n6 two\n# hrx-wrap/1 no-newline true\n"));
     assert_eq!((left.stamps.cut_lines, left.book.tally.unterminated), (1, true));
 }
 
@@ -125,6 +128,18 @@ proptest! {
         for (thread, wanted) in said.iter().enumerate() {
             let got: Vec<&str> = lines.iter().copied().filter(|l| l.starts_with(&format!("{thread}."))).collect();
             prop_assert_eq!(&got, wanted);
+        }
+        // Each print stands behind the word of whose it is.
+        let mut writer = 0;
+        for line in log.lines() {
+            match line.strip_prefix(WROTE) {
+                Some(pid) => writer = pid.trim().parse().unwrap(),
+                None if line.starts_with('#') => {}
+                None => {
+                    let thread: i32 = line.split_once(' ').unwrap().1.split('.').next().unwrap().parse().unwrap();
+                    prop_assert!(thread == 0 || writer == 8 + thread % 2, "{}", log);
+                }
+            }
         }
         let printed: usize = said[1..].iter().map(Vec::len).sum();
         prop_assert_eq!(left.stamps.source_lines, printed as u64);

@@ -433,6 +433,16 @@ fn whom_it_cannot_serve_is_read_and_the_header_says_so() {
 }
 
 #[test]
+fn a_program_of_another_c_library_is_read_and_the_header_says_so() {
+    let program = built("musl-gcc", "words.c", &["-no-pie"]).display().to_string();
+    let got = source(&[], &[&program, "one", "two"]);
+    assert_eq!((got.log(), got.stamps()), (vec![b"one".to_vec(), b"two".to_vec()], (0, 2)));
+    assert_eq!((got.done.code(), got.done.err()), (Some(3), "one\ntwo\n".to_owned()));
+    assert!(got.dir.text("report").contains("musl"), "{}", got.dir.text("report"));
+    got.parses_the_same();
+}
+
+#[test]
 fn a_program_that_insists_on_being_first_is_read() {
     let program = built("cc", "stderr.c", &["-fsanitize=address", "-pthread"]).display().to_string();
     let got = source(&[], &[&program, "one", "checked"]);

@@ -80,12 +80,12 @@ impl Book {
             holding.event(event);
             phases.event(event);
         };
-        rejoiner.take(line.ns, line.bytes, |part| match part {
+        rejoiner.take(line.ns, line.bytes, |part| match &part {
             Part::Serial(event) => all(&Event::Serial(event)),
             Part::Broken => all(&Event::Broken),
             Part::Foreign(text, whole) => {
                 all(&meaning(line.ns, text, weights));
-                foreign(text, whole && ends);
+                foreign(text, *whole && ends);
             }
         });
         tally.rejoined += std::mem::take(&mut rejoiner.rejoined);
@@ -99,7 +99,7 @@ impl Book {
             profile.event(event);
         };
         rejoiner.finish(|part| match part {
-            Part::Serial(event) => all(&Event::Serial(event)),
+            Part::Serial(event) => all(&Event::Serial(&event)),
             Part::Broken => all(&Event::Broken),
             Part::Foreign(..) => {}
         });

@@ -10,7 +10,7 @@ pub enum Event<'a> {
     /// What follows is of this process, by its pid. Without this nobody knows whose a line is.
     Process(u32),
     /// An event of the HRX serial trace.
-    Serial(Serial<'a>),
+    Serial(&'a Serial<'a>),
     /// A head or a detail of the serial trace that could not be joined.
     Broken,
     /// A wait for the device failed: phase, detail and reason, in the logger's words.

@@ -15,15 +15,18 @@ struct Picture {
     bytes: Vec<(Track, u64, u64)>,
 }
 
-impl Canvas for Picture {
-    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
+impl Spans for Picture {
+    fn span(&mut self, stretch: &Stretch) {
+        let Stretch { track, name, from, until, facts } = *stretch;
         let name = match name {
             Name::Kernel(id) => format!("{id:?}"),
-            Name::Words(words) => words.to_owned(),
+            other => other.words().unwrap().into_owned(),
         };
-        self.spans.push((track, name, from, until, *facts));
+        self.spans.push((track, name, from, until, facts));
     }
+}
 
+impl Canvas for Picture {
     fn mark(&mut self, _: Track, words: &str, at: u64) {
         self.marks.push((words.to_owned(), at));
     }

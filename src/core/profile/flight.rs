@@ -123,52 +123,55 @@ impl Flights {
         Some(self.all.swap_remove(place).1)
     }
 
-    /// Takes one event of a command; at most two things follow.
-    pub fn take(&mut self, key: Key, serial: &Serial<'_>, detail: &Detail) -> [Option<Step>; 2] {
+    /// Takes one event of a command, and says what follows from it.
+    pub fn take(&mut self, key: Key, serial: &Serial<'_>, detail: &Detail, mut each: impl FnMut(&Step)) {
         let ns = serial.ns;
         match (serial.phase, serial.event) {
             (Phase::Pre, Event::SyncBegin) => {
-                let left = self.leave(key, ns);
+                self.leave(key, ns, &mut each);
                 self.put(key, Flight { pre_begin: Some(ns), ..Flight::default() });
-                [left, None]
             }
             (Phase::Pre, Event::SyncEnd) => {
-                let Some(flight) = self.get(key) else { return [None, None] };
+                let Some(flight) = self.get(key) else { return };
                 flight.pre_end = Some(ns);
-                [flight.pre_begin.map(|begin| Step::Floor(ns.saturating_sub(begin))), None]
+                if let Some(begin) = flight.pre_begin {
+                    each(&Step::Floor(ns.saturating_sub(begin)));
+                }
             }
-            (Phase::Launch, Event::Begin) => self.begin(key, ns, detail),
+            (Phase::Launch, Event::Begin) => self.begin(key, ns, detail, &mut each),
             (Phase::Launch, Event::End) => {
                 match self.get(key).filter(|f| f.begin.is_some() && f.end.is_none()) {
                     Some(flight) => {
                         flight.end = Some(ns);
-                        [Some(Step::Ended), None]
+                        each(&Step::Ended);
                     }
-                    None => [Some(Step::Orphan), None],
+                    None => each(&Step::Orphan),
                 }
             }
-            (Phase::Post, Event::SyncEnd) => self.complete(key, ns),
-            (_, Event::Failed) => [self.leave(key, ns), None],
-            _ => [None, None],
+            (Phase::Post, Event::SyncEnd) => self.complete(key, ns, &mut each),
+            (_, Event::Failed) => self.leave(key, ns, &mut each),
+            _ => {}
         }
     }
 
-    fn begin(&mut self, key: Key, ns: u64, detail: &Detail) -> [Option<Step>; 2] {
+    fn begin(&mut self, key: Key, ns: u64, detail: &Detail, each: &mut impl FnMut(&Step)) {
         let before = self.get(key).copied().unwrap_or_default();
-        let left = if before.begin.is_some() { self.leave(key, ns) } else { None };
+        if before.begin.is_some() {
+            self.leave(key, ns, each);
+        }
         let beside = |k: &Key| k.process == key.process && *k != key;
         let overlapping = self.all.iter().any(|(k, f)| beside(k) && f.begin.is_some() && !f.damaged);
         let waits = if before.begin.is_some() { Flight::default() } else { before };
         let (kernel_id, bindings) = (detail.kernel_id, detail.bindings);
         self.put(key, Flight { kernel_id, bindings, begin: Some(ns), ..waits });
-        [Some(Step::Begun { overlapping }), left]
+        each(&Step::Begun { overlapping });
     }
 
-    fn complete(&mut self, key: Key, ns: u64) -> [Option<Step>; 2] {
-        let Some(flight) = self.remove(key) else { return [Some(Step::Orphan), None] };
+    fn complete(&mut self, key: Key, ns: u64, each: &mut impl FnMut(&Step)) {
+        let Some(flight) = self.remove(key) else { return each(&Step::Orphan) };
         let (Some(begin), Some(end)) = (flight.begin, flight.end) else {
             let step = if flight.begin.is_some() || flight.damaged { Step::Broken } else { Step::Orphan };
-            return [Some(step), None];
+            return each(&step);
         };
         match self.neighbours.iter_mut().find(|(process, _)| *process == key.process) {
             Some((_, last)) => *last = flight.kernel_id,
@@ -190,17 +193,20 @@ impl Flights {
             k.process != key.process || !f.damaged || f.begin.is_none_or(|older| older >= begin)
         });
         let lost = (held - self.all.len()) as u64;
-        [Some(Step::Completed(key, dispatch)), (lost > 0).then_some(Step::Lost(lost))]
+        each(&Step::Completed(key, dispatch));
+        if lost > 0 {
+            each(&Step::Lost(lost));
+        }
     }
 
     /// A command that begins again, or fails, leaves the one before open; or broken, when a line of it may be missing.
-    fn leave(&mut self, key: Key, ns: u64) -> Option<Step> {
-        let flight = self.remove(key)?;
-        flight.begin?;
+    fn leave(&mut self, key: Key, ns: u64, each: &mut impl FnMut(&Step)) {
+        let Some(flight) = self.remove(key).filter(|f| f.begin.is_some()) else { return };
         if flight.damaged {
-            return Some(Step::Broken);
+            each(&Step::Broken);
+        } else if let Some(open) = self.opened(key, &flight) {
+            each(&Step::Abandoned(Open { until: Some(ns), ..open }));
         }
-        self.opened(key, &flight).map(|open| Step::Abandoned(Open { until: Some(ns), ..open }))
     }
 
     fn opened(&self, key: Key, flight: &Flight) -> Option<Open> {

@@ -175,7 +175,7 @@ impl Profile {
     }
 
     fn command(&mut self, serial: &Serial<'_>) {
-        let Some(detail) = serial.detail else {
+        let Some(detail) = &serial.detail else {
             self.coverage.untraced_waits += 1;
             return;
         };
@@ -185,14 +185,13 @@ impl Profile {
             return;
         };
         let key = Key { process: self.process, list, commands, index };
-        let steps = self.flights.take(key, serial, &detail);
-        for step in steps.into_iter().flatten() {
-            self.step(step);
-        }
+        let mut flights = std::mem::take(&mut self.flights);
+        flights.take(key, serial, detail, |step| self.step(step));
+        self.flights = flights;
     }
 
-    fn step(&mut self, step: Step) {
-        match step {
+    fn step(&mut self, step: &Step) {
+        match *step {
             Step::Floor(ns) => self.floor.add(ns),
             Step::Begun { overlapping } => {
                 self.coverage.begun += 1;

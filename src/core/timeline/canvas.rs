@@ -1,5 +1,7 @@
 //! What a timeline consists of, for writers of one format or another.
 
+use std::borrow::Cow;
+
 use crate::core::parse::serial::List;
 
 /// A row of the timeline. On each, spans follow each other and never overlap.
@@ -72,11 +74,25 @@ impl Track {
 
 /// What a span is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Name<'a> {
+pub enum Name {
     /// A kernel, by its id.
     Kernel(Option<u64>),
+    /// A command program, by the number of its commands.
+    Program(Option<u64>),
     /// Words.
-    Words(&'a str),
+    Words(&'static str),
+}
+
+impl Name {
+    /// The words of what is no kernel.
+    pub fn words(self) -> Option<Cow<'static, str>> {
+        match self {
+            Name::Kernel(_) => None,
+            Name::Program(Some(commands)) => Some(format!("program of {commands} commands").into()),
+            Name::Program(None) => Some("program".into()),
+            Name::Words(words) => Some(words.into()),
+        }
+    }
 }
 
 /// What a span carries along. Absent is left out.
@@ -96,10 +112,29 @@ pub struct Facts {
     pub left: bool,
 }
 
-/// Takes the parts of a timeline. On a track they come in the order of time.
-pub trait Canvas {
-    /// A span; `until` is absent when it has no end.
-    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts);
+/// A span; `until` is absent when it has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Where it is drawn.
+    pub track: Track,
+    /// What it is called.
+    pub name: Name,
+    /// Its beginning, ns.
+    pub from: u64,
+    /// Its end, ns.
+    pub until: Option<u64>,
+    /// What it carries along.
+    pub facts: Facts,
+}
+
+/// Takes the spans of a timeline. On a track they come in the order of time.
+pub trait Spans {
+    /// One span.
+    fn span(&mut self, stretch: &Stretch);
+}
+
+/// Takes the other parts of a timeline as well.
+pub trait Canvas: Spans {
     /// A moment.
     fn mark(&mut self, track: Track, words: &str, at: u64);
     /// A number of bytes from this moment on.

@@ -5,7 +5,7 @@ use crate::core::memory::series::Series;
 use crate::core::phases::Span;
 use crate::core::run::Run;
 use crate::core::signals;
-use crate::core::timeline::{Canvas, Drawn, Facts, Name, Plan, Track};
+use crate::core::timeline::{Canvas, Drawn, Facts, Name, Plan, Stretch, Track};
 
 /// What is known beside the dispatches.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,8 @@ pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: 
         // One that goes on does so up to the end that the record knows.
         let until = span.until.or(run.end.as_ref().map(|end| end.at_ns)).map(|until| until.max(span.from));
         let facts = Facts { open: until.is_none(), ..Facts::default() };
-        canvas.span(Track::Phases, Name::Words(span.phase.name()), span.from, until, &facts);
+        let name = Name::Words(span.phase.name());
+        canvas.span(&Stretch { track: Track::Phases, name, from: span.from, until, facts });
     }
     let mut all: Vec<(u64, String)> = Vec::new();
     if start > 0 {

@@ -12,7 +12,7 @@ use crate::core::parse::serial::{self, HOST_PHASES, Phase};
 use crate::core::profile::flight::{Flights, Key, Open, State, Step};
 use crate::core::profile::program::Dispatch;
 use crate::core::profile::writers::Writers;
-pub use canvas::{Canvas, Facts, Name, Track};
+pub use canvas::{Canvas, Facts, Name, Spans, Stretch, Track};
 pub use marks::{Beside, marks};
 pub use plan::{DEFAULT_SPANS, Plan};
 
@@ -70,7 +70,7 @@ pub struct Weaver<'c, C> {
     drawn: Drawn,
 }
 
-impl<'c, C: Canvas> Weaver<'c, C> {
+impl<'c, C: Spans> Weaver<'c, C> {
     /// One that has drawn nothing.
     pub fn new(canvas: &'c mut C, plan: Plan) -> Self {
         Weaver {
@@ -116,14 +116,15 @@ impl<'c, C: Canvas> Weaver<'c, C> {
             }
         }
         for open in self.flights.open() {
-            self.open(&open);
+            let context = self.context(open.key);
+            self.open(context, &open);
         }
         self.drawn
     }
 
     fn part(&mut self, part: &Part<'_>) {
         match part {
-            Part::Serial(serial) => self.event(&Event::Serial(*serial)),
+            Part::Serial(serial) => self.event(&Event::Serial(serial)),
             Part::Broken => self.event(&Event::Broken),
             Part::Foreign(..) => {}
         }
@@ -153,28 +154,30 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     }
 
     fn command(&mut self, serial: &Serial<'_>) {
-        let Some(detail) = serial.detail else { return };
+        let Some(detail) = &serial.detail else { return };
         let Some(key) = self.key(serial) else { return self.flights.broken(self.process) };
         let context = self.context(key);
-        for step in self.flights.take(key, serial, &detail).into_iter().flatten() {
-            match step {
-                Step::Completed(_, dispatch) => self.dispatch(context, key, &dispatch),
-                Step::Abandoned(open) => self.open(&open),
-                _ => {}
-            }
-        }
+        let mut flights = std::mem::take(&mut self.flights);
+        flights.take(key, serial, detail, |step| match step {
+            Step::Completed(_, dispatch) => self.dispatch(context, key, dispatch),
+            // Its context is the one of the dispatch that takes its place.
+            Step::Abandoned(open) => self.open(context, open),
+            _ => {}
+        });
+        self.flights = flights;
     }
 
     /// The next line is of this process. One that is given up for it is drawn as far as it came.
     fn turn(&mut self, process: u32) {
         let Some((gone, weaving)) = self.writers.turn(process) else { return };
         for open in self.flights.leave_all(gone) {
-            self.open(&open);
+            let context = self.context(open.key);
+            self.open(context, &open);
         }
         if let (Some((since, commands)), Some(context)) = (weaving.program, weaving.context) {
             let since = since.max(weaving.programs_free);
             let facts = Facts { main_commands: commands, open: true, ..Facts::default() };
-            self.span(Track::Programs(context), Name::Words(&program_name(commands)), since, None, &facts);
+            self.span(Track::Programs(context), Name::Program(commands), since, None, &facts);
         }
     }
 
@@ -258,8 +261,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
     }
 
     /// A dispatch that did not come to its end. It is drawn in any case.
-    fn open(&mut self, open: &Open) {
-        let context = self.context(open.key);
+    fn open(&mut self, context: u16, open: &Open) {
         let on_device = open.state == State::OnDevice;
         let place = Some((open.key.list, open.key.commands, open.key.index));
         // The flag stands on the span that did not come to its end, and on no other.
@@ -316,7 +318,7 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         let Some(weaving) = self.writers.now() else { return };
         let since = since.max(weaving.programs_free);
         weaving.programs_free = until.unwrap_or(since).max(since);
-        self.span(Track::Programs(context), Name::Words(&program_name(commands)), since, until, &facts);
+        self.span(Track::Programs(context), Name::Program(commands), since, until, &facts);
     }
 
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
@@ -346,13 +348,14 @@ impl<'c, C: Canvas> Weaver<'c, C> {
         Some(Key { process: self.process, list, commands, index: detail.index? })
     }
 
-    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
+    fn span(&mut self, track: Track, name: Name, from: u64, until: Option<u64>, facts: &Facts) {
         self.drawn.spans += 1;
-        self.canvas.span(track, name, from, until.map(|until| until.max(from)), facts);
+        let until = until.map(|until| until.max(from));
+        self.canvas.span(&Stretch { track, name, from, until, facts: *facts });
     }
 }
 
-impl<C: Canvas> Sink for Weaver<'_, C> {
+impl<C: Spans> Sink for Weaver<'_, C> {
     fn line(&mut self, line: &Line<'_>) {
         self.take(line);
     }
@@ -365,10 +368,6 @@ impl<C: Canvas> Sink for Weaver<'_, C> {
             _ => {}
         }
     }
-}
-
-fn program_name(commands: Option<u64>) -> String {
-    commands.map_or("program".to_owned(), |n| format!("program of {n} commands"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::names::Catalogue;
 use crate::core::run::Run;
-use crate::core::timeline::{Canvas, Facts, Name, Track};
+use crate::core::timeline::{Canvas, Facts, Name, Spans, Stretch, Track};
 use crate::report::timeline::{Drawing, kernel, title};
 
 /// Writes a trace.
@@ -73,14 +73,15 @@ fn args(facts: &Facts) -> Value {
     Value::Object(all)
 }
 
-impl Canvas for Chrome<'_> {
-    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
+impl Spans for Chrome<'_> {
+    fn span(&mut self, stretch: &Stretch) {
+        let Stretch { track, name, from, until, facts } = *stretch;
         self.declare(track);
         let name = match name {
             Name::Kernel(id) => kernel(id, self.names),
-            Name::Words(words) => words.to_owned(),
+            other => other.words().unwrap_or_default().into_owned(),
         };
-        let mut event = json!({"name": name, "pid": self.pid, "tid": track.number(), "ts": micros(from), "args": args(facts)});
+        let mut event = json!({"name": name, "pid": self.pid, "tid": track.number(), "ts": micros(from), "args": args(&facts)});
         match until {
             Some(until) => {
                 event["ph"] = "X".into();
@@ -91,7 +92,9 @@ impl Canvas for Chrome<'_> {
         }
         self.event(&event);
     }
+}
 
+impl Canvas for Chrome<'_> {
     fn mark(&mut self, track: Track, words: &str, at: u64) {
         self.declare(track);
         let (pid, tid) = (self.pid, track.number());

@@ -1,10 +1,10 @@
 //! Perfetto's protobuf: <https://perfetto.dev/docs/reference/trace-packet-proto>, field numbers as there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::core::names::Catalogue;
 use crate::core::run::Run;
-use crate::core::timeline::{Canvas, Facts, Name, Track};
+use crate::core::timeline::{Canvas, Facts, Name, Spans, Stretch, Track};
 use crate::report::timeline::proto::{bytes, message, number};
 use crate::report::timeline::{Drawing, kernel, title};
 
@@ -60,14 +60,15 @@ const FACTS: [&str; 8] =
 pub struct Perfetto<'a> {
     out: Vec<u8>,
     names: &'a Catalogue,
-    known: HashMap<Option<u64>, u64>,
-    declared: HashSet<Track>,
+    known: BTreeMap<Option<u64>, u64>,
+    /// By the tracks' numbers.
+    declared: Vec<bool>,
 }
 
 impl<'a> Perfetto<'a> {
     /// A trace with its head written. `realtime_ns`: UTC at the run's start, ns since 1970, where it is known.
     pub fn new(run: &Run, names: &'a Catalogue, realtime_ns: Option<u64>) -> Self {
-        let mut new = Perfetto { out: Vec::new(), names, known: HashMap::new(), declared: HashSet::new() };
+        let mut new = Perfetto { out: Vec::new(), names, known: BTreeMap::new(), declared: Vec::new() };
         new.head(run, realtime_ns);
         new
     }
@@ -114,7 +115,11 @@ impl<'a> Perfetto<'a> {
     }
 
     fn declare(&mut self, track: Track) {
-        if !self.declared.insert(track) {
+        let place = track.number() as usize;
+        if self.declared.len() <= place {
+            self.declared.resize(place + 1, false);
+        }
+        if std::mem::replace(&mut self.declared[place], true) {
             return;
         }
         message(&mut self.out, PACKET, |p| {
@@ -143,17 +148,18 @@ impl<'a> Perfetto<'a> {
         }
     }
 
-    fn begin(&mut self, track: Track, name: Name<'_>, at: u64, facts: &Facts) {
-        let (number_of_name, new) = match name {
+    fn begin(&mut self, stretch: &Stretch) {
+        let Stretch { track, name, from, facts, .. } = stretch;
+        let (number_of_name, new) = match *name {
             Name::Kernel(id) => self.name(id),
-            Name::Words(_) => (0, false),
+            _ => (0, false),
         };
         let names = self.names;
         message(&mut self.out, PACKET, |p| {
-            number(p, packet::TIMESTAMP, at);
+            number(p, packet::TIMESTAMP, *from);
             number(p, packet::SEQUENCE, SEQUENCE);
             number(p, packet::FLAGS, NEEDS);
-            if let (Name::Kernel(id), true) = (name, new) {
+            if let (Name::Kernel(id), true) = (*name, new) {
                 message(p, packet::INTERNED, |i| {
                     message(i, 2, |n| {
                         number(n, 1, number_of_name);
@@ -164,9 +170,9 @@ impl<'a> Perfetto<'a> {
             message(p, packet::TRACK_EVENT, |e| {
                 number(e, event::TYPE, kind::BEGIN);
                 number(e, event::TRACK, track.number());
-                match name {
-                    Name::Kernel(_) => number(e, event::NAME_ID, number_of_name),
-                    Name::Words(words) => bytes(e, event::NAME, words.as_bytes()),
+                match name.words() {
+                    None => number(e, event::NAME_ID, number_of_name),
+                    Some(words) => bytes(e, event::NAME, words.as_bytes()),
                 }
                 annotate(e, facts);
             });
@@ -218,15 +224,17 @@ fn annotate(out: &mut Vec<u8>, facts: &Facts) {
     }
 }
 
-impl Canvas for Perfetto<'_> {
-    fn span(&mut self, track: Track, name: Name<'_>, from: u64, until: Option<u64>, facts: &Facts) {
-        self.declare(track);
-        self.begin(track, name, from, facts);
-        if let Some(until) = until {
-            self.simple(track, until, |e| number(e, event::TYPE, kind::END));
+impl Spans for Perfetto<'_> {
+    fn span(&mut self, stretch: &Stretch) {
+        self.declare(stretch.track);
+        self.begin(stretch);
+        if let Some(until) = stretch.until {
+            self.simple(stretch.track, until, |e| number(e, event::TYPE, kind::END));
         }
     }
+}
 
+impl Canvas for Perfetto<'_> {
     fn mark(&mut self, track: Track, words: &str, at: u64) {
         self.declare(track);
         self.simple(track, at, |e| {

@@ -6,6 +6,8 @@
 
 pub mod flight;
 pub mod program;
+pub mod programs;
+mod spread;
 pub mod writers;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,8 @@ use crate::core::parse::serial::{self, HOST_PHASES, List, Phase};
 use crate::core::text::printable;
 use flight::{Flights, Step};
 pub use flight::{Key, Open, State};
-use program::{Program, Programs};
+use program::Program;
+use programs::Programs;
 use writers::Writers;
 
 /// The most names of unknown words that are kept apart.

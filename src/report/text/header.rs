@@ -37,24 +37,9 @@ pub(super) fn header(page: &mut Page, subject: &Subject<'_>) {
     binary(page, run);
 }
 
-/// Where lines got their time, and what that took.
+/// The stamps: where, by whom, and what went wrong with them.
 fn stamps(page: &mut Page, run: &Run) {
-    let counters = run.end.as_ref().map(|end| &end.counters);
-    let stamped = match (run.stamped.as_str(), counters) {
-        ("read", _) => "at read, when hrx-wrap got the bytes".to_owned(),
-        ("source", Some(c)) => {
-            let source = count(c.source_lines, "line");
-            let read = count(c.lines.saturating_sub(c.source_lines), "line");
-            let by = match c.source_processes {
-                1 => "1 process".to_owned(),
-                n => format!("{n} processes"),
-            };
-            format!("{source} at the source, when printed by {by}; {read} at read")
-        }
-        ("source", None) => "at the source where a process can, else at read".to_owned(),
-        (other, _) => other.to_owned(),
-    };
-    page.fact("stamps", &format!("{stamped}; the target's stderr is a {}", run.stdio));
+    page.fact("stamps", &format!("{}; the target's stderr is a {}", stamped(run), run.stdio));
     if run.stamped == "source" {
         page.fact("", "the object in LD_PRELOAD does it; --stamp read preloads nothing");
     }
@@ -64,7 +49,7 @@ fn stamps(page: &mut Page, run: &Run) {
             &if run.stamped == "source" { note.clone() } else { format!("not at the source: {note}") },
         );
     }
-    let Some(c) = counters else { return };
+    let Some(c) = run.end.as_ref().map(|end| &end.counters) else { return };
     if c.source_bypassed > 0 {
         page.fact(
             "",
@@ -79,6 +64,25 @@ fn stamps(page: &mut Page, run: &Run) {
             "",
             &format!("{} ended by hrx-wrap: another's line came before its end", count(c.cut_lines, "line")),
         );
+    }
+}
+
+/// Where lines got their time, and how many where.
+fn stamped(run: &Run) -> String {
+    let counters = run.end.as_ref().map(|end| &end.counters);
+    match (run.stamped.as_str(), counters) {
+        ("read", _) => "at read, when hrx-wrap got the bytes".to_owned(),
+        ("source", Some(c)) => {
+            let source = count(c.source_lines, "line");
+            let read = count(c.lines.saturating_sub(c.source_lines), "line");
+            let by = match c.source_processes {
+                1 => "1 process".to_owned(),
+                n => format!("{n} processes"),
+            };
+            format!("{source} at the source, when printed by {by}; {read} at read")
+        }
+        ("source", None) => "at the source where a process can, else at read".to_owned(),
+        (other, _) => other.to_owned(),
     }
 }
 

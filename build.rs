@@ -1,5 +1,5 @@
 //! Notes the commit that the program is built from, where that is known, and builds the object that a target is given to
-//! stamp its own lines (`preload/stamp.rs`).
+//! stamp its own lines (`preload/stamp.rs` and its modules).
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn variable(name: &str) -> Result<String, String> {
 /// The object, or an empty file where there is none for the system that is built for.
 fn stamping_object(root: &Path, object: &Path) -> Result<(), String> {
     let source = root.join("preload/stamp.rs");
-    println!("cargo::rerun-if-changed={}", source.display());
+    println!("cargo::rerun-if-changed={}", root.join("preload").display());
     println!("cargo::rerun-if-changed={}", root.join("src/core/ring_layout.rs").display());
     let target = variable("TARGET")?;
     if !STAMPS.contains(&target.as_str()) {

@@ -103,24 +103,31 @@ fn unsafe_and_the_kernels_interfaces_stay_in_sys() {
 
 /// The object is a guest in somebody else's process: it is small, alone, and each of its unsafe blocks says why.
 #[test]
-fn the_preloaded_object_is_one_file_that_needs_nothing() {
+fn the_preloaded_object_needs_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("preload");
     let mut found = Vec::new();
     sources(&folder, &mut found);
-    assert_eq!(found, [folder.join("stamp.rs")]);
-    let text = std::fs::read_to_string(&found[0]).expect("the object's source");
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    assert!(lines.len() < 600, "{} lines", lines.len());
-    assert!(lines.contains(&"#![no_std]"));
+    let texts: Vec<(String, String)> = found
+        .into_iter()
+        .map(|path| {
+            (path.display().to_string(), std::fs::read_to_string(&path).expect("the object's source"))
+        })
+        .collect();
+    let whole: usize = texts.iter().map(|(_, text)| text.lines().count()).sum();
+    assert!(whole < 700, "{whole} lines");
+    assert!(texts.iter().any(|(_, text)| text.lines().any(|l| l == "#![no_std]")));
     let mut blocks = 0;
-    for (at, line) in lines.iter().enumerate().filter(|(_, l)| !l.starts_with("//")) {
-        for word in ["std::", "alloc::", "extern crate", "#[link("] {
-            assert!(!line.contains(word), "{line}: the object links nothing");
-        }
-        if line.contains("unsafe {") {
-            let said = lines[..at].iter().rev().take(4).any(|l| l.starts_with("// SAFETY: "));
-            assert!(said, "line {}: no SAFETY line above {line}", at + 1);
-            blocks += 1;
+    for (name, text) in &texts {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (at, line) in lines.iter().enumerate().filter(|(_, l)| !l.starts_with("//")) {
+            for word in ["std::", "alloc::", "extern crate", "#[link("] {
+                assert!(!line.contains(word), "{name}: {line}: the object links nothing");
+            }
+            if line.contains("unsafe {") {
+                let said = lines[..at].iter().rev().take(4).any(|l| l.starts_with("// SAFETY: "));
+                assert!(said, "{name}, line {}: no SAFETY line above {line}", at + 1);
+                blocks += 1;
+            }
         }
     }
     assert!(blocks > 10, "{blocks} unsafe blocks were seen");
@@ -144,6 +151,6 @@ fn core_and_report_do_nothing_but_think() {
 fn files_stay_readable() {
     for (name, _, code) in files().into_iter().filter(|f| !f.0.ends_with("_tests.rs")) {
         let lines = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
-        assert!(lines <= 400, "{name} has {lines} lines: is there a second thing in it?");
+        assert!(lines <= 320, "{name} has {lines} lines: is there a second thing in it?");
     }
 }

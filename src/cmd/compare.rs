@@ -6,9 +6,10 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::CompareArgs;
 use crate::cmd::files::is_dash;
+use crate::cmd::found::find;
 use crate::cmd::keep::deliver;
+use crate::cmd::manifests;
 use crate::cmd::run::unit;
-use crate::cmd::{manifests, parse};
 use crate::core::compare::facts::Facts;
 use crate::core::compare::{Comparison, compare};
 use crate::report::compare_rows::Sides;
@@ -120,7 +121,7 @@ fn labels(all: &[Facts]) -> String {
 
 /// One run: its trace is read, its sums are kept, the rest is let go.
 fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
-    let found = parse::find(path, None)?;
+    let found = find(path, None)?;
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(given, program);
     let memory = found.samples.as_ref().map(|s| &s.series);

@@ -198,7 +198,7 @@ impl Kept {
     fn reread(&self) -> Option<Book> {
         // Reading from a pipe would take its reader's lines, and a device may have no end.
         let path = self.places.log.as_ref().filter(|path| path.is_file())?;
-        crate::cmd::parse::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
+        crate::cmd::kept::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
     }
 
     /// Our status, when the target exited with 0 and the report of its memory fails.

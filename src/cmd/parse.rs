@@ -1,142 +1,25 @@
 //! `hrx-wrap parse`: the same report from what a run left.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd as _;
+use std::io;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow, bail};
-use regex::bytes::Regex;
-use serde_json::{Map, Value};
+use anyhow::{Context as _, bail};
 
 use crate::cli::ParseArgs;
 use crate::cmd::files::is_dash;
+use crate::cmd::found::{Found, find, from_trace, open_samples};
 use crate::cmd::keep::{deliver, json_text};
+use crate::cmd::kept::Kept;
 use crate::cmd::manifests;
 use crate::cmd::run::view;
-use crate::cmd::samples::{self, Samples};
+use crate::cmd::samples;
 use crate::cmd::timeline::{self, Matter};
-use crate::core::book::Book;
-use crate::core::lines::{Assembler, Line};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::core::run::{Run, SCHEMA};
 use crate::core::split::Split;
-use crate::core::trace::{Item, NO_NEWLINE, Reader, WRITER};
 use crate::report::view::View;
 use crate::report::{Source, Subject, page, tables, text};
-use crate::sys::fd;
-
-/// The field of the record that says how lines of the host-weight trace are known.
-const PATTERN: &str = "packed_pattern";
-
-/// What a kept trace holds.
-#[derive(Debug, Default)]
-pub struct Kept {
-    /// The sums of its lines.
-    pub book: Book,
-    /// Its notes: header and end.
-    pub fields: Map<String, Value>,
-    /// Its last line is cut.
-    pub torn: bool,
-    /// Lines that are neither stamped nor ours.
-    pub unstamped: u64,
-}
-
-/// Reads a kept trace to its end, in bounded memory. `pattern` is the user's for the host-weight trace, in place of the
-/// one that the run was made with.
-///
-/// # Errors
-/// The file's.
-pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Kept> {
-    let mut out = Kept::default();
-    if let Some(pattern) = pattern {
-        out.book.weights.set_pattern(pattern.clone());
-    }
-    let (book, fields) = (&mut out.book, &mut out.fields);
-    let reader = each_line(from, |found| {
-        match found {
-            Part::Line(line) => book.take(&line, |_, _| {}),
-            Part::Note(key, value) if key == WRITER => book.writer(pid(&value)),
-            Part::Note(key, _) if key == NO_NEWLINE => book.tally.mark_unterminated(),
-            Part::Note(key, value) => {
-                if key == PATTERN && pattern.is_none() {
-                    let text = value.as_str().map(str::to_owned);
-                    book.read_as(&Run { packed_pattern: text, ..Run::default() });
-                }
-                fields.insert(key, value);
-            }
-            Part::Pause => {}
-        }
-        Ok(())
-    })?;
-    out.book.finish();
-    out.torn = reader.finish();
-    out.unstamped = reader.unstamped;
-    Ok(out)
-}
-
-/// What a kept trace consists of.
-#[derive(Debug)]
-pub enum Part<'a> {
-    /// A line, or a part of a very long one.
-    Line(Line<'a>),
-    /// A line of ours.
-    Note(String, Value),
-    /// A piece of the file is through: time to write out what gathered.
-    Pause,
-}
-
-/// The pid in a note about the writer; 0, for one that is not known, when there is none in it.
-pub fn pid(value: &serde_json::Value) -> u32 {
-    value.as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
-}
-
-/// Hands on the lines of a kept trace, one after another.
-///
-/// # Errors
-/// The file's, or what the taker says.
-pub fn each_line(
-    from: &mut dyn Read,
-    mut each: impl FnMut(Part<'_>) -> io::Result<()>,
-) -> io::Result<Reader> {
-    let (mut reader, mut assembler) = (Reader::default(), Assembler::default());
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        let n = match from.read(&mut piece) {
-            Ok(0) => return Ok(reader),
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
-        let mut result = Ok(());
-        let mut hand = |part: Part<'_>| {
-            if result.is_ok() {
-                result = each(part);
-            }
-        };
-        reader.feed(&piece[..n], |item| match item {
-            Item::Fragment(fragment) => assembler.feed(&fragment, |line| hand(Part::Line(line))),
-            Item::Note(key, value) => hand(Part::Note(key, value)),
-        });
-        hand(Part::Pause);
-        result?;
-    }
-}
-
-/// A run as it was left.
-#[derive(Debug)]
-pub struct Found {
-    /// Its record.
-    pub run: Run,
-    /// What its trace holds.
-    pub read: Kept,
-    /// Its samples, when there are any.
-    pub samples: Option<Samples>,
-    /// It goes on at this moment.
-    pub running: bool,
-}
 
 /// The command. Yields the exit status: 0 done, 1 nothing to report or `--strict` failed.
 ///
@@ -212,10 +95,6 @@ fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
     Ok((found, made))
 }
 
-fn open_samples(path: &Path) -> io::Result<Samples> {
-    samples::read(&mut File::open(path)?)
-}
-
 fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     let files = [
         (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
@@ -268,76 +147,4 @@ fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
     let trace = args.path.as_ref().map(|p| if p.is_dir() { p.join("trace.log") } else { p.clone() });
     timeline::write(&matter, trace.as_deref().filter(|t| t.exists()), path)
         .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The run that a path leads to: a run folder, a kept trace, or `-`. `pattern`: what lines of the host-weight trace look
-/// like, in place of what its record says.
-///
-/// # Errors
-/// A sentence that names the path, and what is wrong with it.
-pub fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
-    if is_dash(path) {
-        let read = read_trace(&mut io::stdin().lock(), pattern).context("cannot read standard input")?;
-        return from_trace(read, false).context("standard input");
-    }
-    let meta = path
-        .metadata()
-        .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
-    if meta.is_dir() { from_folder(path, pattern) } else { from_file(path, pattern) }
-        .with_context(|| path.display().to_string())
-}
-
-fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
-    let mut file = File::open(path)?;
-    let read = read_trace(&mut file, pattern)?;
-    // Asked after reading: a run that ended meanwhile has its end in what comes next time.
-    let running = fd::is_locked(file.as_fd());
-    let mut found = from_trace(read, running)?;
-    // The trace of a run folder has its samples beside it.
-    if found.run.sampling.is_some() && path.file_name().is_some_and(|name| name == "trace.log") {
-        found.samples = beside(path.parent().unwrap_or(Path::new("")))?;
-    }
-    Ok(found)
-}
-
-/// The samples in a run's folder, if there are any.
-fn beside(folder: &Path) -> anyhow::Result<Option<Samples>> {
-    match open_samples(&folder.join("gtt.tsv")) {
-        Ok(read) => Ok(Some(read)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e).context("gtt.tsv"),
-    }
-}
-
-fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
-    let run = if read.fields.contains_key("schema") {
-        let mut run = Run::from_fields(read.fields.clone()).map_err(|e| anyhow!(e))?;
-        if run.tool.name.is_empty() {
-            // Cut behind the first line, which only a trace of ours has.
-            "hrx-wrap".clone_into(&mut run.tool.name);
-        }
-        run
-    } else {
-        Run { schema: SCHEMA.to_owned(), ..Run::default() }
-    };
-    Ok(Found { run, read, samples: None, running })
-}
-
-fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
-    let record = match std::fs::read(folder.join("run.json")) {
-        Ok(text) => Some(serde_json::from_slice(&text).context("run.json is not JSON")?),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        Err(e) => return Err(e).context("run.json"),
-    };
-    let trace = folder.join("trace.log");
-    if record.is_none() && !trace.exists() {
-        return Err(anyhow!("no run.json and no trace.log in it: not the folder of a run"));
-    }
-    let mut found =
-        if trace.exists() { from_file(&trace, pattern)? } else { from_trace(Kept::default(), false)? };
-    if let Some(fields) = record {
-        found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
-    }
-    found.samples = beside(folder)?;
-    Ok(found)
 }

@@ -62,11 +62,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         kill_after_ns: args.kill_after,
         signal: args.signal,
         preserve_status: args.preserve_status,
-        echo: match args.echo {
-            EchoArg::Rest => Mode::Rest,
-            EchoArg::All => Mode::All,
-            EchoArg::None => Mode::None,
-        },
+        echo: echo(args.echo),
         progress: args.progress,
         leave: args.leave,
         inherited,
@@ -129,6 +125,14 @@ fn appended(args: &RunArgs) -> Vec<String> {
 /// As with `timeout`, 0 is no limit.
 fn timeout(args: &RunArgs) -> Option<u64> {
     args.timeout.filter(|ns| *ns > 0)
+}
+
+fn echo(what: EchoArg) -> Mode {
+    match what {
+        EchoArg::Rest => Mode::Rest,
+        EchoArg::All => Mode::All,
+        EchoArg::None => Mode::None,
+    }
 }
 
 fn is_pty(stdio: Stdio) -> bool {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::cmd::parse::{Part, each_line, pid};
+use crate::cmd::kept::{Part, each_line, pid};
 use crate::core::event::{Event, Sink as _};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;

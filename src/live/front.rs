@@ -45,6 +45,27 @@ pub struct Shared {
     pub others: Vec<i32>,
 }
 
+impl Shared {
+    /// All of it, in the process that will be the front. `mask`: the caller's.
+    fn gather(mask: Set) -> anyhow::Result<Shared> {
+        let terminal = term::controlling();
+        Ok(Shared {
+            ring: new_ring().context("the ring's memory")?,
+            front: PidFd::open(process::own_pid()).context("pidfd")?,
+            front_pid: process::own_pid(),
+            front_group: process::own_group(),
+            hand_over: owns(terminal.as_ref()) && !in_pipeline(),
+            terminal,
+            mask,
+            others: if process::has_children() {
+                Proc::default().children(process::own_pid())
+            } else {
+                Vec::new()
+            },
+        })
+    }
+}
+
 /// How a run ended for the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -66,21 +87,7 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
     set_ignored(signals::CHLD, false).context("SIGCHLD")?;
     process::become_subreaper().context("subreaper")?;
     let inbox = Inbox::open(&taken).context("signalfd")?;
-    let terminal = term::controlling();
-    let shared = Shared {
-        ring: new_ring().context("the ring's memory")?,
-        front: PidFd::open(process::own_pid()).context("pidfd")?,
-        front_pid: process::own_pid(),
-        front_group: process::own_group(),
-        hand_over: owns(terminal.as_ref()) && !in_pipeline(),
-        terminal,
-        mask,
-        others: if process::has_children() {
-            Proc::default().children(process::own_pid())
-        } else {
-            Vec::new()
-        },
-    };
+    let shared = Shared::gather(mask)?;
     let wires = Wires::open(plan.pty, shared.terminal.as_ref()).context("the target's stderr")?;
     if let Some(source) = &plan.source {
         source.bind(&wires.theirs).context("the target's stderr")?;

@@ -9,31 +9,23 @@
 //! Invariants: `tail ≤ cursor ≤ head`, `head − tail ≤ capacity`, all multiples of 16. Between `tail` and `head` every
 //! byte belongs to a reservation; beyond `head` nothing is anybody's but the reader's blank run (see [`crate::live::read_port`]).
 
+mod control;
+mod recover;
+
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::core::ring_layout::{
-    BYPASSED, CLOSED, COMMITTED, CONTROL, DEVICE, HEAD, INODE, KEY, LONGEST_STALL, MAGIC, OPEN, PRINT,
-    PROCESSES, RESERVED, STALL_NS, STALLS, STEP, TAIL, span,
-};
-use crate::live::read_port::BLANK;
+use crate::core::ring_layout::{COMMITTED, CONTROL, HEAD, KEY, PRINT, RESERVED, STEP, TAIL, span};
 use crate::sys::shm::{Shared, Window};
 
 pub use crate::core::ring_layout::HEADER;
+pub use control::{SAVED_WORDS, Stalls};
 
 /// The largest payload of one record.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The capacity of a run's ring.
 pub const DEFAULT_CAPACITY: usize = 16 << 20;
-
-// Words of the control page that only the supervisor's side knows.
-const HANDED: usize = 51;
-const SAVED_SIDE: usize = 64;
-const SAVED: [usize; 2] = [80, 128];
-
-/// What a consumer must know to go on after another one: as many numbers as it likes, kept together.
-pub const SAVED_WORDS: usize = 40;
 
 /// Where a record's time comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +80,6 @@ pub enum Next {
     Open,
     /// Nothing: the end.
     End,
-}
-
-/// How often and how long producers waited for room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stalls {
-    /// Waits.
-    pub count: u64,
-    /// Time in them, ns.
-    pub total_ns: u64,
-    /// The longest, ns.
-    pub longest_ns: u64,
 }
 
 /// One end of a ring in shared memory; the same for producers and consumers, in any process.
@@ -270,12 +251,6 @@ impl Ring {
         }
     }
 
-    /// The producer of an open record, pid and thread, if it announced itself.
-    pub fn holder(&self, cursor: u64) -> Option<(i32, i32)> {
-        let announced = self.header(cursor, 0).load(Ordering::Acquire) == self.mark(cursor, RESERVED);
-        announced.then(|| self.record(cursor, 0, 0)).map(|record| (record.pid, record.thread))
-    }
-
     /// Whose memory this is, is another question than what stands in it: a target can write anywhere in the ring that it is
     /// given. False when what stands there cannot be.
     pub fn is_sane(&self, cursor: u64) -> bool {
@@ -295,31 +270,6 @@ impl Ring {
         self.control(HEAD).load(Ordering::Acquire)
     }
 
-    /// What a dead producer left at an open record: the bytes that had been read into it (`ns` becomes their stamp), and
-    /// where the records go on. Only when its producer is known to be gone.
-    pub fn recover(&self, cursor: u64, ns: u64, out: &mut Vec<u8>) -> Record {
-        let head = self.head();
-        let announced = self.header(cursor, 0).load(Ordering::Acquire) == self.mark(cursor, RESERVED);
-        let measure = self.header(cursor, 1).load(Ordering::Relaxed);
-        let mut next = cursor + STEP;
-        while next < head && !self.begins_record(next) {
-            next += STEP;
-        }
-        let next = next.min(head);
-        if announced && measure >> 56 == Source::Read as u64 && next > cursor + HEADER {
-            let before = out.len();
-            self.memory.copy_out(self.window, cursor + HEADER, (next - cursor - HEADER) as usize, out);
-            let used = out[before..].iter().rposition(|b| *b != BLANK).map_or(0, |last| last + 1);
-            out.truncate(before + used);
-        }
-        Record { next, ..self.record(cursor, measure, ns) }
-    }
-
-    fn begins_record(&self, at: u64) -> bool {
-        let mark = self.header(at, 0).load(Ordering::Acquire);
-        mark == self.mark(at, RESERVED) || mark == self.mark(at, COMMITTED)
-    }
-
     /// Gives back everything before `cursor`.
     pub fn release(&self, cursor: u64) {
         self.control(TAIL).store(cursor, Ordering::Release);
@@ -328,63 +278,6 @@ impl Ring {
     /// The oldest position that was not released.
     pub fn tail(&self) -> u64 {
         self.control(TAIL).load(Ordering::Acquire)
-    }
-
-    /// Keeps numbers for a successor, all of them or none: written to the side that is not in use, then switched.
-    pub fn save(&self, numbers: &[u64; SAVED_WORDS]) {
-        let side = (self.control(SAVED_SIDE).load(Ordering::Relaxed) as usize + 1) % 2;
-        for (i, number) in numbers.iter().enumerate() {
-            self.control(SAVED[side] + i).store(*number, Ordering::Relaxed);
-        }
-        self.control(SAVED_SIDE).store(side as u64, Ordering::Release);
-    }
-
-    /// The numbers that were saved last; zeroes before the first time.
-    pub fn saved(&self) -> [u64; SAVED_WORDS] {
-        let side = self.control(SAVED_SIDE).load(Ordering::Acquire) as usize % 2;
-        std::array::from_fn(|i| self.control(SAVED[side] + i).load(Ordering::Relaxed))
-    }
-
-    /// Notes how many bytes of its text the consumer has handed to a log that cannot be cut.
-    pub fn note_handed(&self, bytes: u64) {
-        self.control(HANDED).store(bytes, Ordering::Release);
-    }
-
-    /// What was noted last.
-    pub fn handed(&self) -> u64 {
-        self.control(HANDED).load(Ordering::Acquire)
-    }
-
-    /// Counts one wait for room.
-    pub fn count_stall(&self, ns: u64) {
-        self.control(STALLS).fetch_add(1, Ordering::Relaxed);
-        self.control(STALL_NS).fetch_add(ns, Ordering::Relaxed);
-        self.control(LONGEST_STALL).fetch_max(ns, Ordering::Relaxed);
-    }
-
-    /// Opens the ring to processes whose descriptor 2 is this file.
-    pub fn open_to(&self, device: u64, inode: u64) {
-        self.control(DEVICE).store(device, Ordering::Relaxed);
-        self.control(INODE).store(inode, Ordering::Relaxed);
-        self.control(OPEN).store(MAGIC, Ordering::Release);
-    }
-
-    /// Nobody takes records any more: prints go elsewhere from now on.
-    pub fn close(&self) {
-        self.control(CLOSED).store(1, Ordering::Release);
-    }
-
-    /// How many processes printed into it, and how many of their prints found no room in time.
-    pub fn printers(&self) -> (u64, u64) {
-        let [processes, bypassed] = [PROCESSES, BYPASSED].map(|w| self.control(w).load(Ordering::Relaxed));
-        (processes, bypassed)
-    }
-
-    /// How often and how long producers waited.
-    pub fn stalls(&self) -> Stalls {
-        let [count, total_ns, longest_ns] =
-            [STALLS, STALL_NS, LONGEST_STALL].map(|w| self.control(w).load(Ordering::Relaxed));
-        Stalls { count, total_ns, longest_ns }
     }
 }
 

@@ -40,13 +40,7 @@ pub fn finish(
     let mut end = End { at_ns: monotonic_ns(), status: status::FAILED, ..End::default() };
     end.exit = Exit { code: None, signal: None, cause: "supervisor-killed".into() };
     end_tree(&mut end, shared.others.clone());
-    let saved = shared.ring.saved();
-    let log = plan.log.as_ref().and_then(|log| {
-        let file = log.file.try_clone().ok()?;
-        // Nothing was saved yet: only the header is known to be whole.
-        let offset = if saved[1] == 0 { log.offset } else { saved[1] };
-        Some(LogFile::resume(file, log.path.display().to_string(), offset))
-    });
+    let log = resumed_log(plan, shared);
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
     let rest = ours.try_clone().context("a descriptor")?;
     let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
@@ -71,9 +65,7 @@ pub fn finish(
     run.pid = target;
     echo.drain(ECHO_PATIENCE);
     end.counters.echo_lost_bytes = echo.lost();
-    let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
-    let disk = if stuck { outcome::DISK_STUCK } else { "" };
-    end.partial = Some(format!("hrx-wrap's supervisor process was killed, so {what}{disk}"));
+    end.partial = Some(why_partial(target, stuck));
     run.end = Some(end);
     let made = keeper.finished(&mut run, (!whole).then_some(book), None);
     if let Some(log) = &mut log {
@@ -83,6 +75,22 @@ pub fn finish(
     echo.say("the supervisor process was killed; the target was ended, and the report is partial");
     echo.drain(ECHO_PATIENCE);
     Ok(Outcome::Verdict(Verdict::Exit(status::FAILED)))
+}
+
+/// The log, from where the supervisor saved last that it is whole.
+fn resumed_log(plan: &Plan, shared: &Shared) -> Option<LogFile> {
+    let log = plan.log.as_ref()?;
+    let file = log.file.try_clone().ok()?;
+    let saved = shared.ring.saved()[1];
+    // Nothing was saved yet: only the header is known to be whole.
+    let offset = if saved == 0 { log.offset } else { saved };
+    Some(LogFile::resume(file, log.path.display().to_string(), offset))
+}
+
+fn why_partial(target: Option<i32>, stuck: bool) -> String {
+    let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
+    let disk = if stuck { outcome::DISK_STUCK } else { "" };
+    format!("hrx-wrap's supervisor process was killed, so {what}{disk}")
 }
 
 /// The target dies with its parent; what it left behind has come to us.

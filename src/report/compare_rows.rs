@@ -1,10 +1,15 @@
 //! A comparison as tables, once for text, Markdown and HTML.
 
-use crate::core::compare::noise::{Judged, Twice, Verdict};
+mod cells;
+mod memory;
+
+use crate::core::compare::noise::{Judged, Twice};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::text::count;
-use crate::report::memory_text;
 use crate::report::view::{Unit, View, fixed};
+use cells::{noise, plain, scale, signed, verdict, with_range};
+
+pub use cells::{relative, verdict_word};
 
 /// One table.
 #[derive(Clone, Debug, Default)]
@@ -30,126 +35,12 @@ pub struct Sides {
     pub new: String,
 }
 
-/// A number with its sign; in integers behind the point, so that it is the same everywhere.
-fn signed(ns: f64, scale: u64, digits: u32) -> String {
-    let text = fixed(ns.abs().round() as u64, scale, digits);
-    let zero = text.chars().all(|c| matches!(c, '0' | '.'));
-    let sign = if zero {
-        ""
-    } else if ns < 0.0 {
-        "−"
-    } else {
-        "+"
-    };
-    format!("{sign}{text}")
-}
-
-fn scale(unit: Unit) -> (u64, u32) {
-    match unit {
-        Unit::Ns => (1, 0),
-        Unit::Us => (1_000, 2),
-        Unit::Ms => (1_000_000, 4),
-    }
-}
-
-fn plain(ns: f64, unit: Unit) -> String {
-    unit.show(ns.max(0.0).round() as u64)
-}
-
-/// `30.10 [29.90–30.40]`: a median, and the range of several runs.
-fn with_range(median: f64, range: Option<(f64, f64)>, unit: Unit) -> String {
-    match range {
-        Some((least, most)) => {
-            format!("{} [{}–{}]", plain(median, unit), plain(least, unit), plain(most, unit))
-        }
-        None => plain(median, unit),
-    }
-}
-
-/// A part in percent, signed.
-pub fn relative(part: Option<f64>) -> String {
-    part.map_or("–".to_owned(), |p| signed(p * 1e6, 10_000, 1))
-}
-
-fn noise(judged: &Judged) -> String {
-    judged
-        .relative_noise()
-        .map_or("?".to_owned(), |n| format!("±{}", fixed((n * 1e6).round() as u64, 10_000, 1)))
-}
-
-/// The verdict on a row that is on both sides, else what it is.
-fn verdict(kind: &Kind, judged: Option<&Twice>) -> String {
-    let words = judged.map_or(String::new(), |twice| match twice.deciding() {
-        (typical, true) => {
-            format!("{} (median call {} %)", typical.verdict.words(), relative(typical.relative()))
-        }
-        (whole, false) => whole.verdict.words(),
-    });
-    match kind {
-        Kind::Both => words,
-        Kind::New => "new".to_owned(),
-        Kind::Vanished => "vanished".to_owned(),
-        Kind::Renamed(old) => format!("{words}; renamed, was {old}"),
-    }
-}
-
 /// The tables, in the order they are read.
 pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
     let mut all = vec![differences(comparison, sides), whole(comparison, view)];
     all.extend(comparison.programs.iter().map(|p| program(p, view)));
-    all.extend((!comparison.memory.is_empty()).then(|| memory(comparison)));
+    all.extend((!comparison.memory.is_empty()).then(|| memory::table(comparison)));
     all
-}
-
-/// The GTT split of both sides, MiB.
-fn memory(comparison: &Comparison) -> Table {
-    let mib = |bytes: f64| {
-        if bytes < 0.0 {
-            format!("−{}", memory_text::mib(-bytes as u64))
-        } else {
-            memory_text::mib(bytes as u64)
-        }
-    };
-    let ranged = |median: f64, range: Option<(f64, f64)>| match range.filter(|(a, b)| a < b) {
-        Some((least, most)) => format!("{} [{}–{}]", mib(median), mib(least), mib(most)),
-        None => mib(median),
-    };
-    let mut table = Table {
-        title: "GTT SPLIT".to_owned(),
-        head: ["change MiB", "change %", "base MiB", "new MiB", "verdict", "what"]
-            .map(str::to_owned)
-            .to_vec(),
-        words_from: 4,
-        ..Table::default()
-    };
-    for row in &comparison.memory {
-        let alone = row.alone.map_or("unknown".to_owned(), mib);
-        let missing = || "–".to_owned();
-        let mut cells = match (&row.judged, &row.kind) {
-            (Some(j), _) => vec![
-                signed(j.change(), 1 << 20, 1),
-                relative(j.relative()),
-                ranged(j.base, j.base_range),
-                ranged(j.new, j.new_range),
-                j.verdict.words(),
-            ],
-            (None, Kind::New) => vec![missing(), missing(), missing(), alone, "new".to_owned()],
-            (None, Kind::Vanished) => vec![missing(), missing(), alone, missing(), "vanished".to_owned()],
-            (None, _) => {
-                let why = row.why.clone().unwrap_or_default();
-                vec![
-                    missing(),
-                    missing(),
-                    "unknown".to_owned(),
-                    "unknown".to_owned(),
-                    format!("unknown: {why}"),
-                ]
-            }
-        };
-        cells.push(row.name.clone());
-        table.rows.push(cells);
-    }
-    table
 }
 
 fn differences(comparison: &Comparison, sides: &Sides) -> Table {
@@ -350,14 +241,4 @@ pub fn summary(comparison: &Comparison) -> Vec<String> {
         all.push(format!("REGRESSION above {threshold} %: {what}: {} %", relative(part)));
     }
     all
-}
-
-/// The word of a verdict for a script.
-pub fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Same => "same",
-        Verdict::CannotTell(_) => "cannot-tell",
-    }
 }

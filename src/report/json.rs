@@ -2,15 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::core::run::SCHEMA;
+use crate::core::run::{End, SCHEMA};
 use crate::core::tally::EVENTS;
 use crate::report::{Subject, memory_json, profile_json, split_json};
 
 /// The whole report.
 pub fn report(subject: &Subject<'_>) -> Value {
     let run = subject.run;
-    let end = run.end.as_ref();
-    let exit = end.map(|end| &end.exit);
     let partial = subject.partial();
     let mut fields = run.fields();
     fields.remove("schema");
@@ -19,17 +17,8 @@ pub fn report(subject: &Subject<'_>) -> Value {
         "schema": SCHEMA,
         "made": subject.source.made,
         "partial": {"is": partial.is_some(), "why": partial},
-        "exit": {
-            "code": exit.and_then(|e| e.code),
-            "signal": exit.and_then(|e| e.signal),
-            "cause": exit.map(|e| &e.cause),
-            "status": end.map(|e| e.status),
-        },
-        "time": {
-            "start_ns": (run.clock.start_ns > 0).then_some(run.clock.start_ns),
-            "end_ns": end.map(|e| e.at_ns),
-            "duration_ns": subject.duration_ns(),
-        },
+        "exit": exit(run.end.as_ref()),
+        "time": time(subject),
         "run": fields,
         "floor_ns": subject.book.and_then(|b| b.profile.floor_ns()),
         "floor_waits": subject.book.map(|b| b.profile.floor.count()),
@@ -41,16 +30,39 @@ pub fn report(subject: &Subject<'_>) -> Value {
         "coverage": coverage(subject),
         "stamps": stamps(subject),
         "stalls": stalls(subject),
-        "events": end.map(|e| json!({
-            "signals": e.signals,
-            "stops": e.stops,
-            "leftovers": e.leftovers,
-            "left_alone": e.left_alone,
-            "unkillable": e.unkillable,
-            "stderr_held_by": e.stderr_held_by,
-            "reaped": e.reaped,
-            "notes": e.notes,
-        })),
+        "events": run.end.as_ref().map(events),
+    })
+}
+
+fn exit(end: Option<&End>) -> Value {
+    let exit = end.map(|end| &end.exit);
+    json!({
+        "code": exit.and_then(|e| e.code),
+        "signal": exit.and_then(|e| e.signal),
+        "cause": exit.map(|e| &e.cause),
+        "status": end.map(|e| e.status),
+    })
+}
+
+fn time(subject: &Subject<'_>) -> Value {
+    let start = subject.run.clock.start_ns;
+    json!({
+        "start_ns": (start > 0).then_some(start),
+        "end_ns": subject.run.end.as_ref().map(|e| e.at_ns),
+        "duration_ns": subject.duration_ns(),
+    })
+}
+
+fn events(end: &End) -> Value {
+    json!({
+        "signals": end.signals,
+        "stops": end.stops,
+        "leftovers": end.leftovers,
+        "left_alone": end.left_alone,
+        "unkillable": end.unkillable,
+        "stderr_held_by": end.stderr_held_by,
+        "reaped": end.reaped,
+        "notes": end.notes,
     })
 }
 

@@ -225,32 +225,40 @@ fn seen_notes(notes: &mut Vec<String>, seen: &Seen) {
             seen.other_drivers.join(", ")
         ));
     }
-    for (n, what) in [
-        (
-            seen.processes_left_out,
-            "process was not looked into: too many at once|processes were not looked into: too many at once",
-        ),
-        (
-            seen.underflows,
-            "value was below 0 or above what the device has, and not taken|values were below 0 or above what the device has, and not taken",
-        ),
-        (
-            seen.unknown_units,
-            "value had an unknown unit, and was not taken|values had an unknown unit, and were not taken",
-        ),
-        (seen.failed_reads, "read failed|reads failed"),
-        (
-            seen.lost_rows,
-            "sample is missing in the table: the disk did not take it|samples are missing in the table: the disk did not take them",
-        ),
-    ] {
-        let (one, several) = what.split_once('|').unwrap_or((what, what));
+    for (n, one, several) in missing(seen) {
         match n {
             0 => {}
             1 => notes.push(format!("1 {one}")),
             n => notes.push(format!("{n} {several}")),
         }
     }
+}
+
+/// What was not taken or not kept: how often, and the words for one and for several.
+fn missing(seen: &Seen) -> [(u64, &'static str, &'static str); 5] {
+    [
+        (
+            seen.processes_left_out,
+            "process was not looked into: too many at once",
+            "processes were not looked into: too many at once",
+        ),
+        (
+            seen.underflows,
+            "value was below 0 or above what the device has, and not taken",
+            "values were below 0 or above what the device has, and not taken",
+        ),
+        (
+            seen.unknown_units,
+            "value had an unknown unit, and was not taken",
+            "values had an unknown unit, and were not taken",
+        ),
+        (seen.failed_reads, "read failed", "reads failed"),
+        (
+            seen.lost_rows,
+            "sample is missing in the table: the disk did not take it",
+            "samples are missing in the table: the disk did not take them",
+        ),
+    ]
 }
 
 #[cfg(test)]

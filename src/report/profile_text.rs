@@ -1,5 +1,7 @@
 //! The profile in the text report.
 
+mod coverage;
+
 use std::fmt::Write as _;
 
 use crate::core::histogram::ERROR_PERCENT;
@@ -9,7 +11,7 @@ use crate::core::profile::program::Program;
 use crate::core::profile::{Open, Profile};
 use crate::core::tally::Tally;
 use crate::core::text::count;
-use crate::report::kernels::{Row, rows, unmapped};
+use crate::report::kernels::{Row, rows};
 use crate::report::view::{View, columns, fixed, percent};
 
 /// Everything that the profile says. `end_ns`: up to when open dispatches were open.
@@ -25,7 +27,7 @@ pub fn profile(profile: &Profile, tally: &Tally, names: &Catalogue, view: View, 
         account(&mut out, program);
     }
     open(&mut out, profile, names, end_ns);
-    coverage(&mut out, profile, tally, names);
+    coverage::coverage(&mut out, profile, tally, names);
     reading(&mut out, profile);
     out
 }
@@ -234,74 +236,6 @@ fn describe(open: &Open, names: &Catalogue, end_ns: u64) -> String {
         open.state.name(),
         fixed(until.saturating_sub(open.since), 1_000_000, 3)
     )
-}
-
-fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names: &Catalogue) {
-    let c = &profile.coverage;
-    let _ = writeln!(out, "\nCOVERAGE");
-    let _ = writeln!(
-        out,
-        "  {} read; of the trace: {} lines, {} joined again, {} broken",
-        count(tally.lines, "line"),
-        tally.trace_lines,
-        tally.rejoined,
-        tally.broken
-    );
-    let _ = writeln!(out, "  dispatches: {} begun, {} ended, {} completed", c.begun, c.ended, c.completed);
-    if c.unresolved > 0 {
-        let _ = writeln!(
-            out,
-            "  WARNING: {} of them ({} %) have 0 on the device: one read brought their launch's end and their own. The reader \
-             did not get to run in between, so the machine was busy; trust medians only where few are 0",
-            c.unresolved,
-            percent(c.unresolved, c.completed)
-        );
-    }
-    let facts = [
-        (c.orphans, "ends without a beginning: the trace begins in the middle, or lines are missing"),
-        (c.broken, "dispatches with a broken line: neither counted nor open"),
-        (c.untimed, "events behind other text in their line, so without a time of their own"),
-        (
-            c.overlapping,
-            "dispatches began while another was open: more than one context or process wrote this trace",
-        ),
-        (
-            c.repeated,
-            "dispatches began again while they were open: a line or a run was lost, or two processes wrote this trace \
-             whose lines cannot be told apart; then times around them may be of two",
-        ),
-        (
-            c.left,
-            "dispatches were open in processes that wrote nothing more while many others did: counted as open",
-        ),
-        (c.untraced_waits, "waits without a detail: commands outside the traced range"),
-        (c.failed_programs, "programs failed"),
-    ];
-    for (n, what) in facts.into_iter().filter(|(n, _)| *n > 0) {
-        let _ = writeln!(out, "  {n} {what}");
-    }
-    if c.processes > 1 {
-        let _ = writeln!(
-            out,
-            "  {} processes wrote the trace: their dispatches are told apart by pid, and what they ran of one program is \
-             summed together",
-            c.processes
-        );
-    }
-    for (word, n) in &c.unknown {
-        let _ = writeln!(out, "  unknown word: {word}, {n} times");
-    }
-    for reason in &profile.failures {
-        let _ = writeln!(out, "  failed wait: {reason}");
-    }
-    let (ids, time, all) = unmapped(profile, names);
-    let mapped = match ids {
-        0 => "every kernel has a name".to_owned(),
-        n => {
-            format!("{} in no catalogue: {} % of the device time", count(n, "kernel id"), percent(time, all))
-        }
-    };
-    let _ = writeln!(out, "  names: {mapped}");
 }
 
 fn reading(out: &mut String, profile: &Profile) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::cmd::parse::read_trace;
+use crate::cmd::kept::read_trace;
 use crate::core::duration::{MS, S};
 use crate::core::lines::{Assembler, Splitter};
 use crate::live::proc::Proc;

@@ -4,18 +4,17 @@
 //! The same [`Body`] is filled again and again; it allocates only while a body has more regions than every earlier one.
 
 pub mod driver;
+mod value;
 pub mod word;
 
 use memchr::memchr;
 
 use driver::{Region, driver};
+use value::{Bad, Field, Sum, bytes, number};
 use word::Word;
 
 /// So many regions of a body are told apart; what further ones hold is not counted, and that is.
 const MOST_REGIONS: usize = 256;
-/// No client has so much: it is a counter that went below 0.
-const UNDERFLOW: u64 = 1 << 63;
-
 /// What a memory key says of its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
@@ -74,18 +73,6 @@ impl Key {
             Key::Total => "total",
         }
     }
-}
-
-/// One value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Field {
-    /// The key is not there.
-    #[default]
-    Absent,
-    /// It is there and cannot be read.
-    Rejected,
-    /// Bytes.
-    Bytes(u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -303,62 +290,6 @@ impl Slot {
             }
         }
     }
-}
-
-/// A sum that is unknown when a part of it is, or when there is no part.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    sum: Option<u64>,
-    spoilt: bool,
-}
-
-impl Sum {
-    fn add(&mut self, field: Field) {
-        match field {
-            Field::Absent => {}
-            Field::Rejected => self.spoilt = true,
-            Field::Bytes(n) => match self.sum.unwrap_or(0).checked_add(n) {
-                Some(sum) => self.sum = Some(sum),
-                None => self.spoilt = true,
-            },
-        }
-    }
-
-    fn value(self) -> Option<u64> {
-        self.sum.filter(|_| !self.spoilt)
-    }
-}
-
-enum Bad {
-    Unit,
-    Underflow,
-}
-
-/// `22 MiB`, `22528 KiB`, `6144 kB`, `23068672`: a bare number is bytes, and so is every result.
-fn bytes(value: &[u8]) -> Result<u64, Bad> {
-    let digits = value.iter().position(|b| !b.is_ascii_digit()).unwrap_or(value.len());
-    let scale = match value[digits..].trim_ascii_start() {
-        b"" => 1,
-        // `kB` is what amdgpu called it before it used the `drm-` keys.
-        b"KiB" | b"kB" => 1 << 10,
-        b"MiB" => 1 << 20,
-        _ => return Err(Bad::Unit),
-    };
-    if digits == 0 {
-        return Err(Bad::Unit);
-    }
-    let bytes = number(&value[..digits]).and_then(|n| n.checked_mul(scale));
-    bytes.filter(|n| *n < UNDERFLOW).ok_or(Bad::Underflow)
-}
-
-fn number(value: &[u8]) -> Option<u64> {
-    if value.is_empty() {
-        return None;
-    }
-    value.iter().try_fold(0_u64, |sum, b| {
-        let digit = b.wrapping_sub(b'0');
-        if digit < 10 { sum.checked_mul(10)?.checked_add(u64::from(digit)) } else { None }
-    })
 }
 
 #[cfg(test)]

@@ -9,10 +9,13 @@
 //! worse than a counted loss. A head's time is the stamp of its line's first byte, so a head behind foreign text has no
 //! time of its own.
 
+mod prefix;
+
 use memchr::memmem;
 
 use crate::core::duration::MS;
 use crate::core::parse::serial::{self, Detail, Event, Head, Heads, MARK, Phase};
+use prefix::is_prefix;
 
 /// A confusion that is older than this has lost its details for good: their writer is dead.
 const FORGET: u64 = 100 * MS;
@@ -292,30 +295,6 @@ fn fits(phase: Phase, detail: &Detail) -> bool {
         Phase::Program | Phase::Host(..) => detail.list.is_none() && detail.main_commands.is_some(),
         Phase::Other => false,
     }
-}
-
-/// Colour codes, a clock and a level: what a logger puts before each of its lines.
-fn is_prefix(text: &[u8]) -> bool {
-    let plain: Vec<u8> = without_colours(text);
-    let words = plain.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty());
-    words.into_iter().all(|word| {
-        let clock = word.iter().all(|b| b.is_ascii_digit() || b":.-T[]Z+".contains(b));
-        clock || word.len() == 1 || [&b"srv"[..], b"INFO", b"DEBUG"].contains(&word)
-    })
-}
-
-/// A text without `ESC [ … letter` sequences.
-fn without_colours(text: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut bytes = text.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        if byte == 0x1b && bytes.peek() == Some(&b'[') {
-            let _ = bytes.by_ref().find(u8::is_ascii_alphabetic);
-        } else {
-            plain.push(byte);
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

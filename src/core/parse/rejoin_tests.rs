@@ -216,11 +216,6 @@ fn words_of_a_loggers_prefix_are_a_clock_a_level_and_colours() {
 }
 
 #[test]
-fn colours_are_left_out_up_to_their_letter() {
-    assert_eq!(without_colours(b"a\x1b[1;34mb\x1b[0mc\x1bd"), b"abc\x1bd");
-}
-
-#[test]
 fn one_bare_head_or_one_behind_text_undoes_what_prefixes_were_taken_for() {
     let prefixed = || vec![logged("0.01 I "); 9];
     for (between, exact) in [(logged(""), 1 + 1), (logged("llama: "), 1 + 1), (logged("0.02 W "), 1 + 10)] {

@@ -4,11 +4,12 @@
 //! time is the device's, from the end of the launch to the end of the wait. Sums are kept, not lines; only the dispatches
 //! of the run of a list that is going on are held, because which program it is shows in its kernels.
 
+mod coverage;
 pub mod flight;
 pub mod program;
+mod programs;
+mod spread;
 pub mod writers;
-
-use std::collections::BTreeMap;
 
 use crate::core::event::{Event, Sink};
 use crate::core::histogram::Histogram;
@@ -16,50 +17,17 @@ use crate::core::lines::Line;
 use crate::core::parse::rejoin::Serial;
 use crate::core::parse::serial::{self, HOST_PHASES, List, Phase};
 use crate::core::text::printable;
+pub use coverage::Coverage;
 use flight::{Flights, Step};
 pub use flight::{Key, Open, State};
-use program::{Program, Programs};
+use program::Program;
+use programs::Programs;
 use writers::Writers;
 
 /// The most names of unknown words that are kept apart.
 const MOST_WORDS: usize = 32;
 /// The most launches that are kept which never came to an end; all are counted.
 const MOST_ABANDONED: usize = 1000;
-
-/// What a trace covers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Coverage {
-    /// Dispatches whose launch began.
-    pub begun: u64,
-    /// Dispatches whose launch ended.
-    pub ended: u64,
-    /// Dispatches whose device time is known.
-    pub completed: u64,
-    /// Of these: the end of the launch and of the wait have one stamp, since one read brought both. Their time is too short
-    /// by what is not known.
-    pub unresolved: u64,
-    /// Ends without a beginning: the trace began in the middle.
-    pub orphans: u64,
-    /// Dispatches that were begun, and of which a line was broken: neither counted nor open.
-    pub broken: u64,
-    /// Dispatches that began while another was open: more than one context wrote this trace.
-    pub overlapping: u64,
-    /// Dispatches that began again while they were open: a line or a run was lost, or two processes whose lines cannot be
-    /// told apart wrote this trace.
-    pub repeated: u64,
-    /// Processes that wrote the trace, as far as their pids are known: none where no line says whose it is.
-    pub processes: u64,
-    /// Dispatches that were open in processes that wrote nothing any more while many others did.
-    pub left: u64,
-    /// Waits without a detail: commands outside the range that the backend was asked to trace.
-    pub untraced_waits: u64,
-    /// Failed programs, by the backend's own word.
-    pub failed_programs: u64,
-    /// Events whose line had no time of its own.
-    pub untimed: u64,
-    /// Words that are not known, by name.
-    pub unknown: BTreeMap<String, u64>,
-}
 
 /// What a process is at, beside its dispatches.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +82,7 @@ impl Profile {
             self.give_up(gone);
         }
         self.coverage.processes = self.writers.known();
-        self.note_unknown(serial);
+        self.coverage.note_unknown(serial);
         if !serial.exact {
             // A time that is not its own would make a wrong duration.
             self.coverage.untimed += 1;
@@ -153,24 +121,6 @@ impl Profile {
             && self.flights.lose(Key { process: self.process, list, commands, index })
         {
             self.coverage.broken += 1;
-        }
-    }
-
-    fn note_unknown(&mut self, serial: &Serial<'_>) {
-        let words = [
-            (serial.event == serial::Event::Other).then_some(("event", serial.words.0)),
-            (serial.phase == Phase::Other).then_some(("phase", serial.words.1)),
-            serial.detail.filter(|d| d.too_large).map(|_| ("number", &b"beyond 64 bits"[..])),
-            serial
-                .detail
-                .filter(|d| d.kind == serial::CommandKind::Other)
-                .map(|_| ("kind", &b"not a kernel"[..])),
-        ];
-        for (what, word) in words.into_iter().flatten() {
-            let name = format!("{what} {}", printable(&word[..word.len().min(64)]));
-            let known = self.coverage.unknown.len() < MOST_WORDS || self.coverage.unknown.contains_key(&name);
-            let name = if known { name } else { "further words".to_owned() };
-            *self.coverage.unknown.entry(name).or_default() += 1;
         }
     }
 

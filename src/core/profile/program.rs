@@ -1,43 +1,9 @@
-//! Programs: lists of commands told apart by their kernels, and the sums of their runs.
-
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+//! A program: a list of commands with its kernels, and the sums of its runs.
 
 use crate::core::histogram::Histogram;
 use crate::core::moments::Moments;
 use crate::core::parse::serial::{HOST_PHASES, List};
-use crate::core::profile::flight::Key;
-
-/// A run of a list holds at most this many dispatches; a longer one is settled in parts.
-const LONGEST_RUN: usize = 1 << 20;
-
-/// Kernel ids are hashes already, and indices are few: one multiplication spreads them well enough.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.write_u64(u64::from(*b)));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_isize(&mut self, n: isize) {
-        self.write_u64(n as u64);
-    }
-}
-
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+use crate::core::profile::spread::Map;
 
 /// A whole dispatch. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,6 +108,11 @@ impl InWalls {
 }
 
 impl Program {
+    /// A program that has not run.
+    pub(super) fn of(list: List, commands: u64) -> Program {
+        Program { list, commands, ..Program::default() }
+    }
+
     /// Device time of all its dispatches, ns.
     pub fn total(&self) -> u64 {
         self.kernels.iter().map(|k| k.device.total()).sum()
@@ -160,7 +131,7 @@ impl Program {
     }
 
     /// Whether a run can be one of this program: no index has another kernel.
-    fn agrees(&self, run: &[Dispatch]) -> bool {
+    pub(super) fn agrees(&self, run: &[Dispatch]) -> bool {
         run.iter().all(|d| self.sequence.get(&d.index).is_none_or(|id| *id == d.kernel_id))
     }
 
@@ -174,7 +145,8 @@ impl Program {
         &mut self.kernels[place]
     }
 
-    fn add(&mut self, run: &[Dispatch]) {
+    /// Adds a run, or a part of a long one.
+    pub(super) fn add(&mut self, run: &[Dispatch]) {
         let first = self.runs == 0;
         self.runs += 1;
         for dispatch in run {
@@ -215,15 +187,15 @@ impl Program {
 
 /// Sums over one run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    device: u64,
-    launch: u64,
-    wait: u64,
-    between: u64,
+pub(super) struct Sums {
+    pub(super) device: u64,
+    pub(super) launch: u64,
+    pub(super) wait: u64,
+    pub(super) between: u64,
 }
 
 impl Sums {
-    fn of(run: &[Dispatch]) -> Sums {
+    pub(super) fn of(run: &[Dispatch]) -> Sums {
         let mut sums = Sums::default();
         let mut last: Option<u64> = None;
         for d in run {
@@ -236,106 +208,5 @@ impl Sums {
             last = Some(d.until);
         }
         sums
-    }
-}
-
-/// The process, the list and its size: of these, one run is going on at a time.
-type Run = (u32, List, u64);
-
-/// The run of a list that is going on.
-#[derive(Clone, Debug, Default)]
-struct Going {
-    dispatches: Vec<Dispatch>,
-}
-
-/// All programs, and the runs that are going on.
-#[derive(Clone, Debug, Default)]
-pub struct Programs {
-    all: Vec<Program>,
-    by_size: Map<(List, u64), Vec<usize>>,
-    going: Map<Run, Going>,
-    /// Runs that ended inside the programs that are going on: whose, which program, and its sums.
-    inside: Vec<(u32, usize, Sums)>,
-}
-
-impl Programs {
-    /// A whole dispatch of a list. One whose index does not go on begins another run.
-    pub fn add(&mut self, of: &Key, dispatch: Dispatch) {
-        let run = (of.process, of.list, of.commands);
-        let going = self.going.entry(run).or_default();
-        let goes_on = going.dispatches.last().is_none_or(|last| dispatch.index > last.index);
-        if goes_on && going.dispatches.len() < LONGEST_RUN {
-            return going.dispatches.push(dispatch);
-        }
-        self.end(run);
-        self.going.entry(run).or_default().dispatches.push(dispatch);
-    }
-
-    /// A list ends; or it begins, and what of it is still going on had no end of its own.
-    pub fn end(&mut self, run: Run) {
-        let Some(going) = self.going.get_mut(&run) else { return };
-        if going.dispatches.is_empty() {
-            return;
-        }
-        let mut dispatches = std::mem::take(&mut going.dispatches);
-        let (process, list, commands) = run;
-        let place = self.program(list, commands, &dispatches);
-        self.all[place].add(&dispatches);
-        self.inside.push((process, place, Sums::of(&dispatches)));
-        dispatches.clear();
-        if let Some(going) = self.going.get_mut(&run) {
-            // The memory is used again for the next run.
-            going.dispatches = dispatches;
-        }
-    }
-
-    /// The program that a run is one of; a new one when it has other kernels than all that are known.
-    fn program(&mut self, list: List, commands: u64, run: &[Dispatch]) -> usize {
-        let known = self.by_size.entry((list, commands)).or_default();
-        if let Some(place) = known.iter().find(|place| self.all[**place].agrees(run)) {
-            return *place;
-        }
-        known.push(self.all.len());
-        self.all.push(Program { list, commands, ..Program::default() });
-        self.all.len() - 1
-    }
-
-    /// A command program of a process is over; its wall is known when both its ends were seen.
-    pub fn settle(&mut self, process: u32, wall: Option<u64>, host: &[u64; HOST_PHASES.len()]) {
-        let left: Vec<Run> = self.going.keys().filter(|run| run.0 == process).copied().collect();
-        left.into_iter().for_each(|run| self.end(run));
-        let (ours, others) = std::mem::take(&mut self.inside).into_iter().partition(|i| i.0 == process);
-        self.inside = others;
-        let inside: Vec<(u32, usize, Sums)> = ours;
-        let Some(wall) = wall else { return };
-        // The main list's program stands for the whole; without one, whatever ran.
-        let Some((_, main, sums)) =
-            inside.iter().rev().find(|(_, p, _)| self.all[*p].list == List::Main).or(inside.last())
-        else {
-            return;
-        };
-        let others = inside.iter().filter(|(_, p, _)| p != main);
-        let init = others.map(|(_, _, s)| s.device + s.launch + s.wait + s.between).sum::<u64>();
-        let program = &mut self.all[*main];
-        program.wall_ns += wall;
-        program.walls += 1;
-        let known = &mut program.in_walls;
-        known.device += sums.device;
-        known.launch += sums.launch;
-        known.wait += sums.wait;
-        known.between += sums.between;
-        known.init += init;
-        known.host.iter_mut().zip(host).for_each(|(sum, ns)| *sum += ns);
-    }
-
-    /// A process is not waited for any more.
-    pub fn forget(&mut self, process: u32) {
-        self.settle(process, None, &[0; HOST_PHASES.len()]);
-        self.going.retain(|run, _| run.0 != process);
-    }
-
-    /// All programs, in the order of their first run.
-    pub fn all(&self) -> impl Iterator<Item = &Program> {
-        self.all.iter()
     }
 }

@@ -28,27 +28,8 @@ pub fn all(split: &Split, book: &Book, sums: &Sums, run: &Run) -> Vec<Finding> {
     // Of a run that was not asked for a split it is no loss.
     add(true, split.unjudged.clone().filter(|_| run.split));
     add(false, (!split.loaded).then(|| blind::why(run, &book.tally)));
-    for row in &split.second {
-        for (cell, pair) in row.cells().into_iter().filter(|(_, pair)| !pair.agree) {
-            let lines = mib(pair.lines);
-            add(
-                false,
-                Some(format!(
-                    "llama.cpp's own table has {} MiB of {cell} on {}, and its buffer lines have {lines} MiB: one of the \
-                     two is wrong, or the table is of another context",
-                    pair.table_mib, row.name
-                )),
-            );
-        }
-    }
-    for (name, reserved, end) in &book.holding.grown {
-        let (reserved, end) = (mib(*reserved), mib(*end));
-        add(
-            false,
-            Some(format!(
-                "the compute buffer {name} grew from {reserved} to {end} MiB after it was reserved"
-            )),
-        );
+    for text in tables_apart(split).chain(grown(book)) {
+        add(false, Some(text));
     }
     add(false, samples(sums));
     add(
@@ -63,6 +44,28 @@ pub fn all(split: &Split, book: &Book, sums: &Sums, run: &Run) -> Vec<Finding> {
         }),
     );
     texts
+}
+
+/// Where llama.cpp's own table and its lines do not agree.
+fn tables_apart(split: &Split) -> impl Iterator<Item = String> {
+    let cells = split.second.iter().flat_map(|row| row.cells().map(|(cell, pair)| (row, cell, pair)));
+    cells.filter(|(.., pair)| !pair.agree).map(|(row, cell, pair)| {
+        format!(
+            "llama.cpp's own table has {} MiB of {cell} on {}, and its buffer lines have {} MiB: one of the two is wrong, or \
+             the table is of another context",
+            pair.table_mib,
+            row.name,
+            mib(pair.lines)
+        )
+    })
+}
+
+/// Compute buffers that did not stay as they were reserved.
+fn grown(book: &Book) -> impl Iterator<Item = String> {
+    book.holding.grown.iter().map(|(name, reserved, end)| {
+        let (reserved, end) = (mib(*reserved), mib(*end));
+        format!("the compute buffer {name} grew from {reserved} to {end} MiB after it was reserved")
+    })
 }
 
 /// The parts are more than the whole.

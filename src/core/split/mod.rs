@@ -7,20 +7,20 @@ pub mod blind;
 pub mod findings;
 pub mod packed;
 pub mod phases;
+mod rows;
 pub mod second;
+mod times;
 
 use crate::core::book::Book;
-use crate::core::holding::buffers::{Held, Share};
 use crate::core::memory::sample::State;
 use crate::core::memory::series::Series;
-use crate::core::memory::sums::{Figures, Sums};
+use crate::core::memory::sums::Sums;
 use crate::core::parse::llama::{Kind, Place};
 use crate::core::run::Run;
 use crate::core::text::printable;
 use findings::Finding;
+use times::Times;
 
-/// A line about a buffer comes at most so much later than a sample that has it already, ns.
-const LATE: u64 = 10_000_000;
 /// What may stay unattributed, percent, unless the user says otherwise.
 pub const MAX_UNATTRIBUTED: f64 = 20.0;
 
@@ -152,18 +152,18 @@ impl Split {
         let noted = || run.end.as_ref().and_then(|end| end.memory.as_ref()).map(|seen| seen.sums.clone());
         let sums = series.map(|series| Sums::by_phases(series, Some(&book.phases)));
         let sums = sums.or_else(noted).unwrap_or_default();
-        let moments = Moments::of(book, &sums);
-        let [at_peak, at_steady, at_last] = moments.held(book);
+        let times = Times::of(book, &sums);
+        let [at_peak, at_steady, at_last] = times.held(book);
         let mut split = Split { loaded: book.holding.loads > 0, ..Split::default() };
-        split.rows = rows(&at_peak, &at_steady, &at_last);
-        let packed = packed::row(book, run, moments.steady_end, moments.last_ns);
+        split.rows = rows::of(&at_peak, &at_steady, &at_last);
+        let packed = packed::row(book, run, times.steady_end, times.last_ns);
         let behind =
             split.rows.iter().take_while(|row| row.what == What::Model && row.place == Place::Device).count();
         split.rows.insert(behind, packed);
-        split.rows.extend(state_copy(book));
-        split.peak = split.column(moments.peak, |row| row.bytes);
-        split.steady = split.column(moments.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
-        split.last = split.column(moments.last, |row| row.final_bytes);
+        split.rows.extend(rows::state_copy(book));
+        split.peak = split.column(times.peak, |row| row.bytes);
+        split.steady = split.column(times.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
+        split.last = split.column(times.last, |row| row.final_bytes);
         split.process_why = split.peak.process.is_none().then(|| no_figure(&sums, run));
         split.shares();
         split.file_bytes = book.holding.files.filter(|bytes| *bytes > 0);
@@ -221,101 +221,6 @@ impl Split {
             None => Some("the packed copies are unknown".to_owned()),
         };
     }
-}
-
-/// The times that the columns are of.
-struct Moments {
-    peak: Option<(Option<u64>, u64)>,
-    steady: Option<u64>,
-    steady_end: Option<u64>,
-    last: Option<(Option<u64>, u64)>,
-    last_ns: Option<u64>,
-}
-
-impl Moments {
-    fn of(book: &Book, sums: &Sums) -> Moments {
-        let figure = |f: Option<Figures>| f.and_then(|f| f.gtt_bytes.map(|bytes| (f.at_ns, bytes)));
-        let span = book.phases.steady().map(|(from, until)| (from, until.unwrap_or(u64::MAX)));
-        let last = figure(sums.last);
-        Moments {
-            peak: figure(sums.peak),
-            // Over all samples, with load and tear-down, it would not be the steady state.
-            steady: sums.steady.filter(|_| span.is_some()).and_then(|f| f.gtt_bytes),
-            steady_end: span.map(|(_, until)| until),
-            last,
-            // What a tear-down frees is not in the log.
-            last_ns: last.and_then(|(ns, _)| ns).filter(|ns| span.is_none_or(|(_, until)| *ns < until)),
-        }
-    }
-
-    /// What the log held at the three times; without samples at its own peak and at its end.
-    fn held(&self, book: &Book) -> [Option<Held>; 3] {
-        let holding = &book.holding;
-        let peak = match self.peak {
-            Some((Some(ns), _)) => Some(holding.at_sample(ns, LATE).cloned().unwrap_or_default()),
-            _ => holding.peak().map(|(_, held)| held.clone()),
-        };
-        // The first line of a tear-down may have the same stamp as the last one.
-        let steady = self.steady_end.and_then(|ns| holding.at_sample(ns.saturating_sub(1), 1).cloned());
-        [peak, steady, self.last_ns.and_then(|ns| holding.at(ns).cloned())]
-    }
-}
-
-/// One row a kind and buffer type, devices first.
-fn rows(peak: &Option<Held>, steady: &Option<Held>, last: &Option<Held>) -> Vec<Row> {
-    let Some(peak) = peak else { return Vec::new() };
-    let find = |held: &Option<Held>, share: &Share| {
-        let held = held.as_ref()?;
-        Some(held.sum(|s| What::of(s.kind) == What::of(share.kind) && s.name == share.name))
-    };
-    let mut rows: Vec<Row> = Vec::new();
-    for share in &peak.shares {
-        let what = What::of(share.kind);
-        if rows.iter().any(|row| row.what == what && row.buffer.as_deref() == Some(&share.name)) {
-            continue;
-        }
-        let bytes = peak.sum(|s| What::of(s.kind) == what && s.name == share.name);
-        rows.push(Row {
-            what,
-            buffer: Some(share.name.clone()),
-            place: share.place(),
-            bytes: Some(bytes),
-            steady_bytes: find(steady, share),
-            final_bytes: find(last, share),
-            count: None,
-            why: pinned(&share.name),
-        });
-    }
-    rows.sort_by_key(|row| (row.place, row.what));
-    rows
-}
-
-/// Host memory of a device's own buffer type is in no device row and may be in the process's figure.
-fn pinned(name: &str) -> Option<String> {
-    let own = Place::of(name.as_bytes()) == Place::Host && !name.starts_with("CPU") && name != "AMX";
-    own.then(|| {
-        "host memory that the device sees: where that is GTT it is a part of what is not attributed"
-            .to_owned()
-    })
-}
-
-/// A copy of a context's state on a device. When it goes is not in the log, so it is in no sum.
-fn state_copy(book: &Book) -> Option<Row> {
-    let (bytes, name) = book.holding.state_copy.as_ref()?;
-    let why = format!(
-        "copies of a context's state of up to {} MiB were moved there; the log does not say when they go",
-        crate::core::amount::mib(*bytes)
-    );
-    Some(Row {
-        what: What::Other,
-        buffer: Some(name.clone()),
-        place: Place::of(name.as_bytes()),
-        bytes: None,
-        steady_bytes: None,
-        final_bytes: None,
-        count: None,
-        why: Some(why),
-    })
 }
 
 /// Why the process's figure is unknown.

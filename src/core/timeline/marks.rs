@@ -3,7 +3,7 @@
 use crate::core::duration::show;
 use crate::core::memory::series::Series;
 use crate::core::phases::Span;
-use crate::core::run::Run;
+use crate::core::run::{End, Run};
 use crate::core::signals;
 use crate::core::timeline::{Canvas, Drawn, Facts, Name, Plan, Stretch, Track};
 
@@ -37,23 +37,37 @@ pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: 
         all.push((start, trimmed(plan, drawn)));
     }
     if let Some(end) = &run.end {
-        for signal in &end.signals {
-            all.push((signal.at_ns, format!("{} {}", signals::name(signal.signal), signal.action)));
-        }
-        for stop in &end.stops {
-            all.push((stop.at_ns, format!("stopped by {}", signals::name(stop.signal))));
-            all.extend(stop.until_ns.map(|until| (until, "continued".to_owned())));
-        }
-        if let ("timeout", Some(limit)) = (end.exit.cause.as_str(), run.limits.timeout_ns) {
-            all.push((start.saturating_add(limit), format!("timeout of {}", show(limit))));
-        }
-        all.push((end.at_ns, format!("the target's end: {}", end.exit.cause)));
+        all.extend(of_end(run, end));
     }
     all.sort_by_key(|(at, _)| *at);
     for (at, words) in all {
         canvas.mark(Track::Marks, &words, at);
     }
-    for sample in memory.into_iter().flat_map(Series::samples) {
+    if let Some(series) = memory {
+        amounts(canvas, series);
+    }
+}
+
+/// What happened to a run that has ended, and when.
+fn of_end(run: &Run, end: &End) -> Vec<(u64, String)> {
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for signal in &end.signals {
+        all.push((signal.at_ns, format!("{} {}", signals::name(signal.signal), signal.action)));
+    }
+    for stop in &end.stops {
+        all.push((stop.at_ns, format!("stopped by {}", signals::name(stop.signal))));
+        all.extend(stop.until_ns.map(|until| (until, "continued".to_owned())));
+    }
+    if let ("timeout", Some(limit)) = (end.exit.cause.as_str(), run.limits.timeout_ns) {
+        all.push((run.clock.start_ns.saturating_add(limit), format!("timeout of {}", show(limit))));
+    }
+    all.push((end.at_ns, format!("the target's end: {}", end.exit.cause)));
+    all
+}
+
+/// The samples of memory, as counters.
+fn amounts(canvas: &mut impl Canvas, series: &Series) {
+    for sample in series.samples() {
         let amounts = [
             (Track::Gtt, sample.gtt_bytes),
             (Track::Vram, sample.vram_bytes),

@@ -2,16 +2,21 @@
 //! on its way.
 
 mod canvas;
+mod contexts;
 mod marks;
 mod plan;
+mod programs;
 
 use crate::core::event::{Event, Sink};
 use crate::core::lines::Line;
 use crate::core::parse::rejoin::{Part, Rejoiner, Serial};
-use crate::core::parse::serial::{self, HOST_PHASES, Phase};
+use crate::core::parse::serial::{self, Phase};
 use crate::core::profile::flight::{Flights, Key, Open, State, Step};
 use crate::core::profile::program::Dispatch;
 use crate::core::profile::writers::Writers;
+use contexts::Contexts;
+use programs::Weaving;
+
 pub use canvas::{Canvas, Facts, Name, Spans, Stretch, Track};
 pub use marks::{Beside, marks};
 pub use plan::{DEFAULT_SPANS, Plan};
@@ -29,27 +34,6 @@ pub struct Drawn {
     pub spans: u64,
 }
 
-/// What a process is at, beside its dispatches.
-#[derive(Clone, Debug, Default)]
-struct Weaving {
-    /// The program that is going on: since when, and its commands.
-    program: Option<(u64, Option<u64>)>,
-    host: Option<(u8, u64)>,
-    /// Where its programs are drawn: its first context.
-    context: Option<u16>,
-    /// Nothing of its programs' track may begin before this, ns.
-    programs_free: u64,
-}
-
-/// A set of tracks, of one process.
-#[derive(Clone, Debug, Default)]
-struct Context {
-    process: u32,
-    key: Option<Key>,
-    /// Nothing of its device's track may begin before this, ns.
-    free: u64,
-}
-
 /// Draws the spans of a trace, line by line.
 #[derive(Debug)]
 pub struct Weaver<'c, C> {
@@ -61,7 +45,7 @@ pub struct Weaver<'c, C> {
     process: u32,
     writers: Writers<Weaving>,
     /// The dispatches on their way, each in a context of its process: as many as are on their way at once.
-    contexts: Vec<Context>,
+    contexts: Contexts,
     /// The first window is over.
     past_first: bool,
     /// The last window has begun.
@@ -80,7 +64,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
             flights: Flights::default(),
             process: 0,
             writers: Writers::default(),
-            contexts: Vec::new(),
+            contexts: Contexts::default(),
             past_first: false,
             in_last: false,
             slow: 0,
@@ -116,7 +100,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
             }
         }
         for open in self.flights.open() {
-            let context = self.context(open.key);
+            let context = self.contexts.of(open.key, &self.flights);
             self.open(context, &open);
         }
         self.drawn
@@ -156,7 +140,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
     fn command(&mut self, serial: &Serial<'_>) {
         let Some(detail) = &serial.detail else { return };
         let Some(key) = self.key(serial) else { return self.flights.broken(self.process) };
-        let context = self.context(key);
+        let context = self.contexts.of(key, &self.flights);
         let mut flights = std::mem::take(&mut self.flights);
         flights.take(key, serial, detail, |step| match step {
             Step::Completed(_, dispatch) => self.dispatch(context, key, dispatch),
@@ -171,7 +155,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
     fn turn(&mut self, process: u32) {
         let Some((gone, weaving)) = self.writers.turn(process) else { return };
         for open in self.flights.leave_all(gone) {
-            let context = self.context(open.key);
+            let context = self.contexts.of(open.key, &self.flights);
             self.open(context, &open);
         }
         if let (Some((since, commands)), Some(context)) = (weaving.program, weaving.context) {
@@ -179,40 +163,6 @@ impl<'c, C: Spans> Weaver<'c, C> {
             let facts = Facts { main_commands: commands, open: true, ..Facts::default() };
             self.span(Track::Programs(context), Name::Program(commands), since, None, &facts);
         }
-    }
-
-    /// The context of a dispatch: its own, or the first of its process that is free.
-    fn context(&mut self, key: Key) -> u16 {
-        if let Some(own) = self.contexts.iter().position(|c| c.key == Some(key)) {
-            return own as u16;
-        }
-        let Weaver { contexts, flights, .. } = self;
-        let is_free = |c: &Context| c.process == key.process && c.key.is_none_or(|key| !flights.holds(key));
-        let place = contexts.iter().position(is_free).unwrap_or_else(|| {
-            if contexts.len() < usize::from(u16::MAX) {
-                contexts.push(Context { process: key.process, ..Context::default() });
-            }
-            contexts.len() - 1
-        });
-        self.contexts[place].key = Some(key);
-        place as u16
-    }
-
-    /// Where the programs of the process are drawn.
-    fn programs_context(&mut self) -> u16 {
-        if let Some(known) = self.writers.now().and_then(|w| w.context) {
-            return known;
-        }
-        let place = self.contexts.iter().position(|c| c.process == self.process).unwrap_or_else(|| {
-            if self.contexts.len() < usize::from(u16::MAX) {
-                self.contexts.push(Context { process: self.process, ..Context::default() });
-            }
-            self.contexts.len() - 1
-        });
-        if let Some(weaving) = self.writers.now() {
-            weaving.context = Some(place as u16);
-        }
-        place as u16
     }
 
     /// Whether a dispatch that came to its end is drawn.
@@ -245,7 +195,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
             ..Facts::default()
         };
         let name = Name::Kernel(dispatch.kernel_id);
-        let free = self.contexts[usize::from(context)].free;
+        let free = self.contexts.free(context);
         let launched = dispatch.until - dispatch.device;
         let begun = launched - dispatch.launch;
         if dispatch.from + dispatch.wait <= begun && dispatch.wait > 0 && dispatch.from >= free {
@@ -255,7 +205,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
         }
         self.span(Track::Launches(context), name, begun.max(free), Some(launched), &facts);
         self.span(Track::Device(context), name, launched, Some(dispatch.until), &facts);
-        self.contexts[usize::from(context)].free = dispatch.until;
+        self.contexts.end(context, dispatch.until);
         self.drawn.dispatches += 1;
         self.drawn.device_ns += dispatch.device;
     }
@@ -279,66 +229,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
         if on_device {
             self.span(Track::Device(context), name, launched, open.until, &facts(true));
         }
-        self.contexts[usize::from(context)].free = open.until.unwrap_or(launched);
-    }
-
-    fn program(&mut self, serial: &Serial<'_>) {
-        match serial.event {
-            serial::Event::Begin => {
-                let commands = serial.detail.and_then(|d| d.main_commands);
-                let before = self.writers.now().and_then(|w| w.program.replace((serial.ns, commands)));
-                if let Some((since, known)) = before {
-                    // It has no end of its own: that of the next one's beginning is the latest that it can be.
-                    self.program_span(since, Some(serial.ns), known, true);
-                }
-                let ahead = self.drawn.completed + commands.unwrap_or(0);
-                self.past_first |= ahead > self.plan.first && self.drawn.completed > 0;
-                self.in_last |= self.drawn.completed >= self.plan.last_from;
-            }
-            serial::Event::End | serial::Event::Failed => {
-                if let Some((since, commands)) = self.writers.now().and_then(|w| w.program.take()) {
-                    let left = serial.event == serial::Event::Failed;
-                    self.program_span(since, Some(serial.ns), commands, left);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn in_window(&self) -> bool {
-        self.plan.whole || !self.past_first || self.in_last
-    }
-
-    fn program_span(&mut self, since: u64, until: Option<u64>, commands: Option<u64>, left: bool) {
-        if !self.in_window() && !self.plan.programs && until.is_some() {
-            return;
-        }
-        let context = self.programs_context();
-        let facts = Facts { main_commands: commands, open: until.is_none(), left, ..Facts::default() };
-        let Some(weaving) = self.writers.now() else { return };
-        let since = since.max(weaving.programs_free);
-        weaving.programs_free = until.unwrap_or(since).max(since);
-        self.span(Track::Programs(context), Name::Program(commands), since, until, &facts);
-    }
-
-    /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
-    fn host(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
-        match (serial.event, post) {
-            (serial::Event::SyncEnd, false) => {
-                if let Some(weaving) = self.writers.now() {
-                    weaving.host = Some((place, serial.ns));
-                }
-            }
-            (serial::Event::SyncBegin, true) => {
-                let begun = self.writers.now().and_then(|w| w.host.take()).filter(|(p, _)| *p == place);
-                if let (Some((_, since)), true) = (begun, self.in_window()) {
-                    let name = Name::Words(HOST_PHASES[usize::from(place)]);
-                    let context = self.programs_context();
-                    self.span(Track::Host(context), name, since, Some(serial.ns), &Facts::default());
-                }
-            }
-            _ => {}
-        }
+        self.contexts.end(context, open.until.unwrap_or(launched));
     }
 
     /// What names the dispatch of a command's line.

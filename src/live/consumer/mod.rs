@@ -6,6 +6,7 @@
 //! neither: they are put on a shelf that both processes see.
 
 mod rhythm;
+mod state;
 
 use std::sync::Arc;
 
@@ -14,20 +15,15 @@ use crate::core::lines::{Assembler, Line};
 use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
-use crate::core::tally::NUMBERS;
 use crate::core::trace;
 use crate::live::doze::Doze;
-use crate::live::echo::{Echo, Filter, Mode};
+use crate::live::echo::{Echo, Filter};
 use crate::live::intake::Intake;
-use crate::live::left::{
-    CUT_LINES, FLOOR, FLOOR_NS, HANDED, LOG_STATE, Left, PRINTED, SHELVED, SOURCE_LINES, Stamps, WRITER,
-    saved_book,
-};
-use crate::live::log::{self, LogFile, Pieces};
-use crate::live::ring::{Record, Ring, SAVED_WORDS, Source as Way};
+use crate::live::left::{Left, Stamps};
+use crate::live::log::{LogFile, Pieces};
+use crate::live::ring::{Record, Ring, Source as Way};
 use crate::live::sampler::Nudge;
 use crate::live::shelf::Shelf;
-use crate::live::source::Source;
 use crate::live::status::Telling;
 use crate::sys::clock::monotonic_ns;
 
@@ -72,57 +68,6 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// A consumer that goes on where the ring says the last one saved, or at the beginning.
-    pub fn new(
-        ring: Arc<Ring>,
-        source: Option<&Source>,
-        log: Option<LogFile>,
-        echo: Echo,
-        mode: Mode,
-    ) -> Self {
-        let saved = ring.saved();
-        let mut state = [0; log::STATE];
-        state.copy_from_slice(&saved[LOG_STATE..LOG_STATE + log::STATE]);
-        let log = log.map(|log| log.with_state(state));
-        let handed = ring.handed();
-        let mut book = saved_book(&ring);
-        let process = saved[WRITER] as u32;
-        book.writer(process);
-        // The stamp of a line that has begun is on disk already.
-        let in_line = log.as_ref().is_some_and(LogFile::in_line);
-        let floor = in_line.then_some((saved[FLOOR], saved[FLOOR_NS]));
-        let mut strands = Strands::new(if source.is_some() { HOLD } else { 0 });
-        let held = source.map(|source| source.shelf.get(saved[SHELVED])).unwrap_or_default();
-        strands.resume(floor, &held, saved[CUT_LINES]);
-        let prints = source.map(|source| (Arc::clone(&source.ring), saved[PRINTED]));
-        Consumer {
-            intake: Intake::new((Arc::clone(&ring), saved[0]), prints),
-            ring,
-            shelf: source.map(|source| Arc::clone(&source.shelf)),
-            shelved: saved[SHELVED],
-            strands,
-            source_lines: saved[SOURCE_LINES],
-            process,
-            assembler: Assembler::default(),
-            writer: trace::Writer::default(),
-            log,
-            text: Vec::with_capacity(BATCH + (64 << 10)),
-            handed,
-            repeated: handed - saved[HANDED],
-            oldest_ns: 0,
-            filter: Filter::new(mode),
-            echo,
-            echo_text: Vec::new(),
-            last_ns: 0,
-            bytes: Vec::new(),
-            phase: book.phase(),
-            nudge: None,
-            book,
-            status: None,
-            doze: None,
-        }
-    }
-
     /// With a status line, once a second; `start_ns`: the run's start.
     pub fn with_status(mut self, start_ns: u64) -> Self {
         self.status = Some(Telling::since(start_ns));
@@ -258,22 +203,7 @@ impl Consumer {
         if let Some(trouble) = self.log.as_mut().and_then(LogFile::take_trouble) {
             self.echo.say(&trouble);
         }
-        let mut saved = [0; SAVED_WORDS];
-        (saved[0], saved[PRINTED]) = self.intake.cursors();
-        saved[1] = self.log.as_ref().map_or(0, LogFile::offset);
-        saved[3..3 + NUMBERS].copy_from_slice(&self.book.tally.numbers());
-        if let Some(log) = &self.log {
-            saved[LOG_STATE..LOG_STATE + log::STATE].copy_from_slice(&log.state());
-        }
-        saved[HANDED] = self.handed;
-        (saved[SOURCE_LINES], saved[CUT_LINES]) = (self.source_lines, self.strands.cut);
-        saved[WRITER] = u64::from(self.process);
-        (saved[FLOOR], saved[FLOOR_NS]) = self.strands.floor().unwrap_or_default();
-        if let Some(shelf) = &self.shelf {
-            self.shelved = shelf.put(self.shelved, &self.strands.save());
-            saved[SHELVED] = self.shelved;
-        }
-        self.ring.save(&saved);
+        self.save();
         self.intake.release();
     }
 

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::live::echo::Mode;
 use crate::live::ring::Producer;
+use crate::live::source::Source;
 use crate::sys::fd;
 
 /// A log, both rings, and consumers that are killed and go on.

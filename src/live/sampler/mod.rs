@@ -3,6 +3,7 @@
 //! Its deadlines are absolute, so a late sample does not make the next one late. Each sample is on disk when the next one
 //! is taken: whoever reads the table of a killed run has all but the last.
 
+pub mod common;
 pub mod device;
 pub mod file;
 pub mod look;

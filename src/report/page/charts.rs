@@ -109,12 +109,7 @@ pub fn histogram(title: &str, device: &Histogram, median: &str, p95: &str) -> St
         return String::new();
     };
     let (low, high) = ((from as f64).ln(), (most.max(from + 1) as f64 * 1.02).ln());
-    let mut columns = [0_u64; COLUMNS];
-    for (begin, end, count) in device.buckets().filter(|b| b.0 > 0) {
-        let middle = (begin as f64 * end as f64).sqrt().ln();
-        let place = (middle - low) / (high - low) * COLUMNS as f64;
-        columns[(place.max(0.0) as usize).min(COLUMNS - 1)] += u64::from(count);
-    }
+    let columns = columns(device, low, high);
     let tallest = columns.iter().copied().max().unwrap_or(1).max(1);
     let (w, h, base) = PLOT;
     let each = w / COLUMNS as f64;
@@ -139,6 +134,14 @@ pub fn histogram(title: &str, device: &Histogram, median: &str, p95: &str) -> St
             span(edge(n + 1))
         ));
     }
+    axis(&mut out, tallest, low, high);
+    out.push_str("</svg></figure>\n");
+    out
+}
+
+/// The axis of durations, and what the tallest column has.
+fn axis(out: &mut String, tallest: u64, low: f64, high: f64) {
+    let (w, _, base) = PLOT;
     out.push_str(&format!(
         "<path class=\"axis\" d=\"M0 {base}H{w}\"/><text class=\"dim\" x=\"0\" y=\"10\">{tallest} ↑ dispatches</text>"
     ));
@@ -150,8 +153,17 @@ pub fn histogram(title: &str, device: &Histogram, median: &str, p95: &str) -> St
             span((low + (high - low) * part).exp())
         ));
     }
-    out.push_str("</svg></figure>\n");
-    out
+}
+
+/// Dispatches by column, from `low` to `high`, logarithms of ns.
+fn columns(device: &Histogram, low: f64, high: f64) -> [u64; COLUMNS] {
+    let mut columns = [0_u64; COLUMNS];
+    for (begin, end, count) in device.buckets().filter(|b| b.0 > 0) {
+        let middle = (begin as f64 * end as f64).sqrt().ln();
+        let place = (middle - low) / (high - low) * COLUMNS as f64;
+        columns[(place.max(0.0) as usize).min(COLUMNS - 1)] += u64::from(count);
+    }
+    columns
 }
 
 /// A time with three figures and its unit, for axes.

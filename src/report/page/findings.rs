@@ -1,14 +1,13 @@
 //! What a reader should know first, in words with the number behind each.
 
+mod profile;
+
 use crate::core::duration::show;
 use crate::core::memory::sums::Figures;
-use crate::core::profile::Profile;
-use crate::core::profile::program::Program;
 use crate::core::text::count;
 use crate::report::Subject;
-use crate::report::kernels::{Row, rows, unmapped};
 use crate::report::page::charts::mib;
-use crate::report::view::{View, fixed, percent};
+use crate::report::view::percent;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +44,9 @@ pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     lost(&mut all, subject);
     match subject.book {
         Some(book) if !subject.no_dispatch() => {
-            open(&mut all, subject, &book.profile);
-            hottest(&mut all, subject, &book.profile);
-            trust(&mut all, subject, &book.profile);
+            profile::open(&mut all, subject, &book.profile);
+            profile::hottest(&mut all, subject, &book.profile);
+            profile::trust(&mut all, subject, &book.profile);
         }
         Some(_) if subject.run.profile || subject.run.tool.name.is_empty() => {
             all.push((
@@ -122,139 +121,6 @@ fn lost(all: &mut Vec<Finding>, subject: &Subject<'_>) {
             Weight::Care,
             format!("{} of the trace could not be read ({part} %).", count(c.broken, "line")),
         ));
-    }
-}
-
-fn open(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
-    let open = profile.open();
-    let Some(last) = open.last() else { return };
-    let name = last.kernel_id.and_then(|id| subject.names.get(id)).map(|n| n.label());
-    let name = name.unwrap_or_else(|| {
-        last.kernel_id.map_or("a kernel without a name".to_owned(), |id| format!("id {id}"))
-    });
-    let since = last.until.unwrap_or(subject.open_until()).saturating_sub(last.since);
-    all.push((
-        Weight::Bad,
-        format!(
-            "{} begun and not finished, in no total. The last: {name}, index {} of {}, {} for {} ms.",
-            if open.len() == 1 {
-                "1 dispatch was".to_owned()
-            } else {
-                format!("{} dispatches were", open.len())
-            },
-            last.key.index,
-            last.key.commands,
-            last.state.name(),
-            fixed(since, 1_000_000, 3)
-        ),
-    ));
-}
-
-/// Where the time is, for the programs that matter.
-fn hottest(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
-    let programs = profile.programs();
-    let time: u64 = programs.iter().map(|p| p.total()).sum();
-    for program in programs.into_iter().filter(|p| p.total() * 10 >= time).take(3) {
-        let rows = rows(program, profile, subject.names, View::default());
-        if let Some(row) = rows.first() {
-            all.push((
-                Weight::Fact,
-                format!(
-                    "{} % of the device time of the {} list of {} commands [{}] is in {}: {}, mean {} µs.",
-                    percent(row.total, program.total()),
-                    program.list.name(),
-                    program.commands,
-                    program.fingerprint(),
-                    row.label(),
-                    count(row.count, "call"),
-                    fixed(row.mean, 1_000, 2)
-                ),
-            ));
-        }
-        attributed(all, program);
-    }
-}
-
-/// How much of a program's wall time has a name.
-fn attributed(all: &mut Vec<Finding>, program: &Program) {
-    if program.walls == 0 || program.wall_ns == 0 {
-        return;
-    }
-    let rest = program.wall_ns.saturating_sub(program.in_walls.sum());
-    let part = percent(rest, program.wall_ns);
-    let weight = if rest * 20 > program.wall_ns { Weight::Care } else { Weight::Good };
-    all.push((
-        weight,
-        format!(
-            "{part} % of the wall time of the list of {} commands [{}] is unattributed{}.",
-            program.commands,
-            program.fingerprint(),
-            if weight == Weight::Care { ": more than 5 %, so the trace misses something" } else { "" }
-        ),
-    ));
-}
-
-/// How far the numbers can be trusted.
-fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Profile) {
-    let c = &profile.coverage;
-    if c.unresolved * 100 > c.completed {
-        all.push((
-            Weight::Bad,
-            format!(
-                "{} of {} dispatches ({} %) have no time of their own: the reader did not get to run in between, the machine was \
-                 busy. Trust sums a little and medians not at all.",
-                c.unresolved,
-                c.completed,
-                percent(c.unresolved, c.completed)
-            ),
-        ));
-    }
-    let (ids, time, whole) = unmapped(profile, subject.names);
-    match ids {
-        0 => all.push((Weight::Good, "Every kernel has a name.".to_owned())),
-        n => all.push((
-            Weight::Care,
-            format!(
-                "{} unmapped = {} % of the time: give --manifests.",
-                count(n, "kernel"),
-                percent(time, whole)
-            ),
-        )),
-    }
-    if c.overlapping + c.repeated > 0 {
-        all.push((
-            Weight::Care,
-            format!("{} dispatches began while another or the same one was open: several contexts or processes wrote this \
-                     trace.", c.overlapping + c.repeated),
-        ));
-    }
-    match profile.floor_ns() {
-        None => all.push((
-            Weight::Care,
-            "The instrument's floor is unknown: the stamps do not resolve it.".to_owned(),
-        )),
-        Some(floor) => {
-            let every: Vec<Row> = profile
-                .programs()
-                .into_iter()
-                .flat_map(|p| rows(p, profile, subject.names, View::default()))
-                .collect();
-            let near = every.iter().filter(|r| r.near_floor).count() as u64;
-            let weight = if near > 0 { Weight::Care } else { Weight::Good };
-            let shown = fixed(floor, 1_000, 2);
-            let words = match near {
-                0 => format!("The floor is {shown} µs: every row is told apart from the instrument."),
-                1 => format!(
-                    "The floor is {shown} µs, so 1 row of {} is not told apart from the instrument.",
-                    every.len()
-                ),
-                n => format!(
-                    "The floor is {shown} µs, so {n} rows of {} are not told apart from the instrument.",
-                    every.len()
-                ),
-            };
-            all.push((weight, words));
-        }
     }
 }
 

@@ -31,8 +31,31 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
         SIZE.0, SIZE.1
     );
     axes(&mut out, top, until - from, &x, &y, from);
+    let inside = marks.iter().filter(|(at, _)| (from..=until).contains(at));
+    moments(&mut out, inside, &x);
+    let _ = write!(out, "<path class=\"curve\" d=\"{}\"/>", path(series, &x, &y));
+    if let Some(steady) = steady {
+        level(&mut out, steady, y(steady as f64));
+    }
+    let bytes = peak.gtt_bytes?;
+    let end = if x(peak.ns) > SIZE.0 * 0.7 { "end" } else { "start" };
+    let _ = writeln!(
+        out,
+        "<circle class=\"peak\" cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"4\"><title>peak {2}</title></circle><text x=\"{0:.1}\" \
+         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg></div>",
+        x(peak.ns),
+        y(bytes as f64),
+        mib(bytes),
+        y(bytes as f64) - 8.0
+    );
+    Some(out)
+}
+
+/// What happened, above the curve, by time.
+fn moments<'a>(out: &mut String, marks: impl Iterator<Item = &'a Mark>, x: &impl Fn(u64) -> f64) {
+    let (_, _, t, b) = MARGIN;
     let mut free = 0.0;
-    for (at, what) in marks.iter().filter(|(at, _)| (from..=until).contains(at)) {
+    for (at, what) in marks {
         let side = if x(*at) > SIZE.0 * 0.92 { "end" } else { "start" };
         // Words that would stand on the ones before them are left to the hover.
         let words = if x(*at) >= free { escaped(what) } else { String::new() };
@@ -49,31 +72,21 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
             t - 8.0
         );
     }
-    let _ = write!(out, "<path class=\"curve\" d=\"{}\"/>", path(series, &x, &y));
-    if let Some(steady) = steady {
-        let _ = write!(
-            out,
-            "<path class=\"steady\" d=\"M{l} {0:.1}H{1}\"><title>steady {2}</title></path><text x=\"{3}\" y=\"{4:.1}\" \
-             text-anchor=\"end\">steady {2}</text>",
-            y(steady as f64),
-            SIZE.0 - r,
-            mib(steady),
-            SIZE.0 - r,
-            y(steady as f64) + 14.0
-        );
-    }
-    let bytes = peak.gtt_bytes?;
-    let end = if x(peak.ns) > SIZE.0 * 0.7 { "end" } else { "start" };
-    let _ = writeln!(
+}
+
+/// The steady amount, bytes, as a line across at `y`.
+fn level(out: &mut String, steady: u64, y: f64) {
+    let (l, r, ..) = MARGIN;
+    let _ = write!(
         out,
-        "<circle class=\"peak\" cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"4\"><title>peak {2}</title></circle><text x=\"{0:.1}\" \
-         y=\"{3:.1}\" text-anchor=\"{end}\">peak {2}</text></svg></div>",
-        x(peak.ns),
-        y(bytes as f64),
-        mib(bytes),
-        y(bytes as f64) - 8.0
+        "<path class=\"steady\" d=\"M{l} {0:.1}H{1}\"><title>steady {2}</title></path><text x=\"{3}\" y=\"{4:.1}\" \
+         text-anchor=\"end\">steady {2}</text>",
+        y,
+        SIZE.0 - r,
+        mib(steady),
+        SIZE.0 - r,
+        y + 14.0
     );
-    Some(out)
 }
 
 /// The curve's path: of each column of the drawing the most, so that no peak is missing; it breaks where the amount is

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::descriptor::{close, write_all};
 use crate::layout::CLOSED;
@@ -13,6 +13,9 @@ use crate::ring::{push, word};
 const PIECE: usize = 256 << 10;
 
 const UNBUFFERED: c_int = 2;
+
+/// Where our stream is; 0 before there is one.
+static STREAM: AtomicUsize = AtomicUsize::new(0);
 
 // Where fields stand in a FILE (bits/types/struct_FILE.h).
 const FILE_FILENO: usize = 112;
@@ -57,8 +60,17 @@ extern "C" fn print(_: *mut c_void, from: *const u8, len: usize) -> isize {
     len as isize
 }
 
-/// What `fclose(stderr)` closes.
-extern "C" fn end(_: *mut c_void) -> c_int {
+/// What `fclose(stderr)` does: it closes the descriptor. The memory of our stream goes with it, while the C library's own stays,
+/// closed, and who prints on it or closes it again only fails: so it takes its place again.
+extern "C" fn end(old: *mut c_void) -> c_int {
+    let stderr = weak!("stderr") as *mut *mut u8;
+    // SAFETY: the C library's variable and its own stream, as when they were looked at first.
+    unsafe {
+        if !stderr.is_null() && *stderr as usize == STREAM.load(Ordering::Relaxed) {
+            old.cast::<u8>().add(FILE_FILENO).cast::<c_int>().write(-1);
+            *stderr = old.cast();
+        }
+    }
     close(2)
 }
 
@@ -86,7 +98,7 @@ pub(super) fn replace() -> Option<()> {
         return None;
     }
     let new =
-        open(null_mut(), c"w".as_ptr(), Functions { read: null(), write: print, seek: null(), close: end });
+        open(old.cast(), c"w".as_ptr(), Functions { read: null(), write: print, seek: null(), close: end });
     if new.is_null() {
         return None;
     }
@@ -101,6 +113,7 @@ pub(super) fn replace() -> Option<()> {
         new.add(FILE_MODE).cast::<c_int>().write(0);
         *stderr = new;
     }
+    STREAM.store(new as usize, Ordering::Relaxed);
     Some(())
 }
 

@@ -129,6 +129,11 @@ fn everything_that_c_prints_is_the_same_and_stamped_at_the_source() {
 }
 
 #[test]
+fn who_closes_the_stream_and_prints_or_closes_again_is_not_harmed() {
+    assert_eq!(same_as_alone(&[target(), "closed"]), (1, 0));
+}
+
+#[test]
 fn descriptor_2_is_what_it_was() {
     same_as_alone(&[target(), "state"]);
     let dir = Dir::new("terminal");

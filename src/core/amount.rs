@@ -49,7 +49,15 @@ pub fn bytes(text: &[u8]) -> Option<u64> {
     let (number, rest) = Decimal::read(text)?;
     let word = rest.trim_ascii_start();
     let word = &word[..word.iter().take_while(|b| b.is_ascii_alphabetic()).count()];
-    number.of(unit(word).unwrap_or(1))
+    let unit = unit(word);
+    // `1e3`, `5,5` and `5 ZiB` are more than the number that they begin with.
+    let goes_on = match rest {
+        [b'.' | b',', b'0'..=b'9', ..] => true,
+        [first, ..] => first.is_ascii_alphabetic() && unit.is_none(),
+        [] => false,
+    };
+    let other = unit.is_none() && word.len() <= 3 && word.ends_with(b"B");
+    if goes_on || other { None } else { number.of(unit.unwrap_or(1)) }
 }
 
 /// Bytes in MiB with one digit, rounded in integers so that it is the same everywhere.
@@ -111,6 +119,15 @@ mod tests {
             ("2 M", Some(2 << 20)),
             ("1 TiB", Some(1 << 40)),
             ("5 ms", Some(5)),
+            ("5, done", Some(5)),
+            ("5. Done", Some(5)),
+            ("1e3 MiB", None),
+            ("0x10", None),
+            ("5,5 MiB", None),
+            ("1.234.567", None),
+            ("5 ZiB", None),
+            ("5 PB", None),
+            ("5ms", None),
             ("-5 MiB", None),
             ("unknown", None),
             ("9999999999999999999", None),

@@ -53,7 +53,7 @@ fn a_kernels_time_is_the_devices_and_the_launch_stands_beside_it() {
     }
     let profile = trace.profile();
     let programs = profile.programs();
-    assert_eq!((programs.len(), programs[0].runs, programs[0].dispatches), (1, 3, 6));
+    assert_eq!((programs.len(), programs[0].begun, programs[0].dispatches), (1, 3, 6));
     assert_eq!((programs[0].total(), programs[0].launch_ns, programs[0].wait_ns), (12_000, 180, 30));
     let kernel = &programs[0].kernels[1];
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_kernels_time_is_the_devices_and_the_launch_stands_beside_it() {
         (Some(8), 3, 9_000, 60)
     );
     assert_eq!(profile.floor_ns(), Some(5));
-    assert_eq!((programs[0].first_run_ns, programs[0].steady.total()), (4_000, 8_000));
+    assert_eq!((programs[0].first_run_ns, programs[0].steady.mean()), (4_000, Some(4_000.0)));
     let c = &profile.coverage;
     assert_eq!((c.begun, c.ended, c.completed, c.orphans), (6, 6, 6, 0));
     assert!(profile.open().is_empty());
@@ -76,7 +76,7 @@ fn programs_of_one_size_with_other_kernels_are_two() {
     }
     let profile = trace.profile();
     let programs = profile.programs();
-    assert_eq!(programs.iter().map(|p| p.runs).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(programs.iter().map(|p| p.begun).collect::<Vec<_>>(), [2, 1]);
     assert_ne!(programs[0].fingerprint(), programs[1].fingerprint());
     assert_eq!(programs[0].fingerprint().len(), 8);
 }
@@ -159,7 +159,7 @@ fn a_failed_program_and_its_reason_are_told() {
     let profile = trace.profile();
     assert_eq!(profile.coverage.failed_programs, 1);
     assert!(profile.failures[0].ends_with(": device lost"), "{:?}", profile.failures);
-    assert_eq!((profile.open().len(), profile.programs()[0].runs), (1, 1));
+    assert_eq!((profile.open().len(), profile.programs()[0].begun), (1, 1));
 }
 
 #[test]
@@ -337,8 +337,9 @@ fn a_list_that_begins_or_ends_parts_two_runs() {
         trace.dispatch(1, 2, 8, 1, 20);
         let profile = trace.profile();
         let programs = profile.programs();
-        assert_eq!((programs.len(), programs[0].runs), (1, 2), "{event}");
-        assert_eq!((programs[0].first_run_ns, programs[0].steady.total()), (10, 20), "{event}");
+        assert_eq!((programs.len(), programs[0].begun), (1, 2), "{event}");
+        assert_eq!((programs[0].first_run_ns, programs[0].device_ns), (10, 30), "{event}");
+        assert!(programs[0].first_run_is_cut() && programs[0].steady.mean().is_none(), "neither is whole");
     }
 }
 
@@ -392,7 +393,7 @@ fn a_program_without_its_beginning_or_that_failed_has_no_wall() {
             trace.line(1, &format!("{end} phase=command-program main_commands=1 init_commands=0"));
         }
         let profile = trace.profile();
-        assert_eq!((profile.programs()[0].walls, profile.programs()[0].runs), (0, 1), "{ends:?}");
+        assert_eq!((profile.programs()[0].walls, profile.programs()[0].begun), (0, 1), "{ends:?}");
     }
 }
 
@@ -437,9 +438,9 @@ fn a_run_of_too_many_dispatches_is_settled_in_parts() {
         let of = Key { commands: MOST + 1, ..Key::default() };
         programs.add(&of, program::Dispatch { index, ..Default::default() });
     }
-    assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(1, MOST)]);
-    programs.settle(0, None, &[0; HOST_PHASES.len()]);
-    assert_eq!(programs.all().map(|p| (p.runs, p.dispatches)).collect::<Vec<_>>(), [(2, MOST + 1)]);
+    assert_eq!(programs.all().map(|p| (p.begun, p.dispatches)).collect::<Vec<_>>(), [(1, MOST)]);
+    programs.settle(0, None, None);
+    assert_eq!(programs.all().map(|p| (p.begun, p.dispatches)).collect::<Vec<_>>(), [(2, MOST + 1)]);
 }
 
 #[test]
@@ -569,11 +570,36 @@ proptest! {
         let programs = profile.programs();
         let by_kernel: u64 = programs.iter().flat_map(|p| &p.kernels).map(|k| k.device.total()).sum();
         let by_program: u64 = programs.iter().map(|p| p.total()).sum();
-        let by_run: u64 = programs.iter().map(|p| p.first_run_ns + p.steady.total()).sum();
+        let by_run: u64 = programs.iter().map(|p| p.device_ns).sum();
         prop_assert_eq!((by_kernel, by_program, by_run), (raw, raw, raw));
         prop_assert_eq!(programs.iter().map(|p| p.launch_ns).sum::<u64>(), launches);
-        prop_assert_eq!(programs.iter().map(|p| p.runs).sum::<u64>(), runs.len() as u64);
+        prop_assert_eq!(programs.iter().map(|p| p.begun).sum::<u64>(), runs.len() as u64);
     }
+}
+
+/// Two contexts of one process work at once, on lists of different sizes: every line of one stands between lines of the other.
+#[test]
+fn contexts_that_work_at_once_on_lists_of_their_own_have_their_own_runs_and_walls() {
+    let program = |commands: u64, kernel: u64| {
+        let mut trace = Trace::default();
+        let own = format!("main_commands={commands} init_commands=0");
+        for _ in 0..4 {
+            trace.line(10, &format!("begin phase=command-program {own}"));
+            trace.line(1, &format!("sync-end phase=transient-bind-pre {own}"));
+            trace.line(7, &format!("sync-begin phase=transient-bind-post {own}"));
+            (0..commands).for_each(|index| trace.dispatch(index, commands, kernel + index, 40, 1_000));
+            trace.line(2, &format!("end phase=command-program {own}"));
+        }
+        trace
+    };
+    let (short, long) = (program(3, 100), program(5, 200));
+    let mut both = Trace { lines: [&short.lines[..], &long.lines].concat(), now: 0 };
+    both.lines.sort_by_key(|(ns, _)| *ns);
+    let (alone, both) = ([long.profile(), short.profile()], both.profile());
+    assert!(both.coverage.overlapping > 0 && both.coverage.repeated == 0);
+    let sums = |p: &Program| (p.commands, p.begun, p.runs(), p.steady.mean(), p.walls, p.wall_ns, p.in_walls);
+    let alone: Vec<_> = alone.iter().map(|p| sums(p.programs()[0])).collect();
+    assert_eq!(both.programs().into_iter().map(sums).collect::<Vec<_>>(), alone);
 }
 
 #[test]
@@ -624,8 +650,8 @@ fn a_run_that_was_cut_off_does_not_look_fast() {
     trace.dispatch(0, 2, 7, 4, 30_000);
     let profile = trace.profile();
     let program = profile.programs()[0];
-    assert_eq!((program.runs, program.steady.count()), (4, 3));
-    assert_eq!((program.steady_moments.count(), program.steady_moments.mean()), (2, Some(80_000.0)));
+    assert_eq!((program.begun, program.runs()), (4, 3.5));
+    assert_eq!((program.steady.count(), program.steady.mean()), (2, Some(80_000.0)));
     let kernel = &program.kernels[0];
     assert_eq!((kernel.steady_count, kernel.steady.mean()), (2, Some(30_000.0)));
 }

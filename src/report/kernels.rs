@@ -3,7 +3,7 @@
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::core::profile::program::{Kernel, Program};
-use crate::core::text::printable;
+use crate::core::text::{count, printable};
 use crate::report::view::{Sort, View};
 
 /// One kernel of one program. Times in ns.
@@ -109,4 +109,14 @@ pub fn unmapped(profile: &Profile, names: &Catalogue) -> (u64, u64, u64) {
         }
     }
     (ids.len() as u64, time, all)
+}
+
+/// A program's runs: dispatches by commands; where that is no whole number, with how many were begun.
+pub fn runs(program: &Program) -> String {
+    let runs = program.runs();
+    if runs == program.begun as f64 {
+        return count(program.begun, "run");
+    }
+    let shown = if runs.fract() == 0.0 { format!("{runs}") } else { format!("{runs:.2}") };
+    format!("{shown} runs ({} begun)", program.begun)
 }

@@ -43,7 +43,8 @@ fn program(program: &Program, profile: &Profile, names: &Catalogue) -> Value {
         "list": program.list.name(),
         "list_commands": program.commands,
         "fingerprint": program.fingerprint(),
-        "runs": program.runs,
+        "runs": whole(program.runs()),
+        "runs_begun": program.begun,
         "dispatches": program.dispatches,
         "total_ns": total,
         "launch_ns": program.launch_ns,
@@ -51,10 +52,15 @@ fn program(program: &Program, profile: &Profile, names: &Catalogue) -> Value {
         "between_ns": program.between_ns,
         "first_run_ns": program.first_run_ns,
         "steady_runs": program.steady.count(),
-        "steady_mean_ns": program.steady.mean(),
+        "steady_mean_ns": program.steady.mean().map(|ns| ns.round() as u64),
         "account": walls,
         "kernels": kernels,
     })
+}
+
+/// A whole number as one, for whoever reads it as such.
+fn whole(n: f64) -> Value {
+    if n.fract() == 0.0 { (n as u64).into() } else { n.into() }
 }
 
 fn kernel(row: &Row, total: u64, sums: Option<&Kernel>) -> Value {

@@ -11,7 +11,7 @@ use crate::core::profile::program::Program;
 use crate::core::profile::{Open, Profile};
 use crate::core::tally::Tally;
 use crate::core::text::count;
-use crate::report::kernels::{Row, rows};
+use crate::report::kernels::{Row, rows, runs};
 use crate::report::view::{View, columns, fixed, percent};
 
 /// Everything that the profile says. `end_ns`: up to when open dispatches were open.
@@ -71,10 +71,10 @@ pub fn empty(profile: &Profile, tally: &Tally) -> String {
 
 fn summary(out: &mut String, profile: &Profile, programs: &[&Program]) {
     let _ = writeln!(out, "\nWHERE THE TIME IS: {}", count(programs.len() as u64, "program"));
-    let frequent = programs.iter().max_by_key(|p| (p.runs, p.total()));
+    let frequent = programs.iter().max_by_key(|p| (p.begun, p.total()));
     let longest = programs.iter().max_by_key(|p| (p.commands, p.total()));
     if let (Some(frequent), Some(longest)) = (frequent, longest) {
-        let _ = writeln!(out, "  most frequent: {}, {}", title(frequent), count(frequent.runs, "run"));
+        let _ = writeln!(out, "  most frequent: {}, {}", title(frequent), runs(frequent));
         let _ = writeln!(out, "  longest: {}", title(longest));
     }
     let waits = count(profile.floor.count(), "wait");
@@ -106,19 +106,20 @@ fn table(out: &mut String, program: &Program, profile: &Profile, names: &Catalog
         out,
         "\nPROGRAM {}: {}, {}, {} ms on the device",
         title(program),
-        count(program.runs, "run"),
+        runs(program),
         dispatches(program.dispatches),
         fixed(total, 1_000_000, 3)
     );
     let steady = match program.steady.mean() {
         Some(mean) => format!(
             "mean of the {} behind it {} ms",
-            count(program.steady.count(), "run"),
-            fixed(mean, 1_000_000, 3)
+            count(program.steady.count(), "whole run"),
+            fixed(mean.round() as u64, 1_000_000, 3)
         ),
-        None => "no run behind it".to_owned(),
+        None => "no whole run behind it".to_owned(),
     };
-    let first = fixed(program.first_run_ns, 1_000_000, 3);
+    let cut = if program.first_run_is_cut() { " (not whole)" } else { "" };
+    let first = format!("{}{cut}", fixed(program.first_run_ns, 1_000_000, 3));
     let _ = writeln!(out, "  first run (kernels are made on first use) {first} ms; {steady}");
     let all = rows(program, profile, names, view);
     let unit = view.unit.sign();

@@ -2,7 +2,7 @@
 
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
-use crate::report::kernels::rows;
+use crate::report::kernels::{rows, runs};
 use crate::report::view::{View, fixed, percent};
 
 const CSV: &str = "list,list_commands,fingerprint,runs,kernel_id,family,name,count,total_ns,share,launch_mean_ns,\
@@ -21,7 +21,7 @@ pub fn csv(profile: &Profile, names: &Catalogue, view: View) -> String {
                 program.list.name().to_owned(),
                 program.commands.to_string(),
                 program.fingerprint(),
-                program.runs.to_string(),
+                program.runs().to_string(),
                 row.id.map_or(String::new(), |id| id.to_string()),
                 quoted(&family),
                 quoted(&name),
@@ -55,11 +55,11 @@ pub fn markdown(profile: &Profile, names: &Catalogue, view: View) -> String {
     for program in profile.programs() {
         let total = program.total();
         out.push_str(&format!(
-            "### {} list of {} commands `{}`: {} runs, {} ms on the device\n\n",
+            "### {} list of {} commands `{}`: {}, {} ms on the device\n\n",
             program.list.name(),
             program.commands,
             program.fingerprint(),
-            program.runs,
+            runs(program),
             fixed(total, 1_000_000, 3)
         ));
         out.push_str(&format!(

@@ -51,6 +51,23 @@ static void ways(void) {
     fprintf(stderr, "no error: %d\n", ferror(stderr));
 }
 
+/* What is printed on a stream that is closed goes nowhere, and does no harm. */
+static void late(void) {
+    fprintf(stderr, "too late\n");
+    fflush(stderr);
+}
+
+static void closed(void) {
+    atexit(late);
+    fprintf(stderr, "last words\n");
+    printf("first %d\n", fclose(stderr));
+    late();
+    errno = 0;
+    fclose(stderr);
+    printf("then %d\n", errno);
+    late();
+}
+
 static void state(void) {
     printf("fileno %d isatty %d %d fwide %d orient %d\n", fileno(stderr), isatty(2), isatty(fileno(stderr)),
            fwide(stderr, 0), stderr == stdout);
@@ -166,6 +183,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "divert")) diverted(argv[2], argv[3]);
     else if (!strcmp(what, "buffered")) buffered(argv[2]);
     else if (!strcmp(what, "wide")) wide();
+    else if (!strcmp(what, "closed")) closed();
     else if (!strcmp(what, "threads")) threads(atoi(argv[2]), atoi(argv[3]));
     else if (!strcmp(what, "children")) children(argv[0]);
     else if (!strcmp(what, "one")) fprintf(stderr, "%s\n", argv[2]);

@@ -88,7 +88,7 @@ pub fn sums(_: &Path) -> anyhow::Result<()> {
     let programs = profile.programs();
     ensure!(programs.len() == 1, "{} programs", programs.len());
     let program = programs[0];
-    ensure!((program.runs, program.total()) == (3, 3_000), "{} runs, {} ns", program.runs, program.total());
+    ensure!((program.begun, program.total()) == (3, 3_000), "{} runs, {} ns", program.begun, program.total());
     ensure!(profile.floor_ns() == Some(7), "a floor of {:?} ns", profile.floor_ns());
     let rows = rows(program, &profile, &Catalogue::default(), View::default());
     let shares: Vec<String> = rows.iter().map(|r| percent(r.total, program.total())).collect();

@@ -115,18 +115,18 @@ impl Facts {
 
 impl ProgramFacts {
     fn of(program: &Program, names: &Catalogue) -> ProgramFacts {
-        let steady = program.steady_moments.count() > 0;
-        let runs = if steady { program.steady_moments.count() } else { 1 };
+        let steady = program.steady.count() > 0;
+        let runs = if steady { program.steady.count() } else { 1 };
         let kernels: Vec<KernelFacts> =
             program.kernels.iter().filter_map(|k| KernelFacts::of(k, steady, runs, names)).collect();
         ProgramFacts {
             list: program.list,
             commands: program.commands,
             fingerprint: program.fingerprint(),
-            runs: program.runs,
+            runs: program.begun,
             steady,
             time: if steady {
-                value(program.steady_moments, runs)
+                value(program.steady, runs)
             } else {
                 alone(program.total(), program.kernels.iter().map(|k| &k.device))
             },

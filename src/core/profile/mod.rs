@@ -28,16 +28,49 @@ use writers::Writers;
 const MOST_WORDS: usize = 32;
 /// The most launches that are kept which never came to an end; all are counted.
 const MOST_ABANDONED: usize = 1000;
+/// The most programs that are taken to be under way in one process.
+const MOST_UNDER_WAY: usize = 16;
 
 /// What a process is at, beside its dispatches.
 #[derive(Clone, Debug, Default)]
 struct Writing {
-    /// The program that is going on: when it began.
-    program_ns: Option<u64>,
+    /// The programs that are going on, the last begun last: one for each context that works.
+    programs: Vec<Under>,
+}
+
+/// A program that is under way.
+#[derive(Clone, Debug, Default)]
+struct Under {
+    /// Commands of its main list: contexts that work at once are told apart by it.
+    main: Option<u64>,
+    /// When it began.
+    since: u64,
     /// The host phase that is going on: which, and since when.
     host: Option<(u8, u64)>,
-    /// The host phases of that program, ns.
+    /// Its host phases, ns.
     host_sums: [u64; HOST_PHASES.len()],
+}
+
+impl Writing {
+    fn begin(&mut self, main: Option<u64>, since: u64) {
+        self.end(main);
+        if self.programs.len() == MOST_UNDER_WAY {
+            self.programs.remove(0);
+        }
+        self.programs.push(Under { main, since, ..Under::default() });
+    }
+
+    fn place(&self, main: Option<u64>) -> Option<usize> {
+        match main {
+            // Some lines do not say whose they are.
+            None => self.programs.len().checked_sub(1),
+            known => self.programs.iter().position(|p| p.main == known),
+        }
+    }
+
+    fn end(&mut self, main: Option<u64>) -> Option<Under> {
+        self.place(main).map(|place| self.programs.remove(place))
+    }
 }
 
 /// Everything that the serial trace of a run adds up to.
@@ -175,19 +208,18 @@ impl Profile {
 
     fn program(&mut self, serial: &Serial<'_>) {
         let Some(writing) = self.writers.now() else { return };
+        let main = serial.detail.and_then(|d| d.main_commands);
         match serial.event {
-            serial::Event::Begin => {
-                writing.program_ns = Some(serial.ns);
-                writing.host_sums = [0; HOST_PHASES.len()];
-            }
+            serial::Event::Begin => writing.begin(main, serial.ns),
             serial::Event::End => {
-                let wall = writing.program_ns.take().map(|begin| serial.ns.saturating_sub(begin));
-                self.programs.settle(self.process, wall, &writing.host_sums);
+                let under = writing.end(main);
+                let wall = under.map(|u| (serial.ns.saturating_sub(u.since), u.host_sums));
+                self.programs.settle(self.process, main, wall);
             }
             serial::Event::Failed => {
                 self.coverage.failed_programs += 1;
-                writing.program_ns = None;
-                self.programs.settle(self.process, None, &[0; HOST_PHASES.len()]);
+                writing.end(main);
+                self.programs.settle(self.process, main, None);
             }
             _ => {}
         }
@@ -196,13 +228,15 @@ impl Profile {
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
     fn host_phase(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
         let Some(writing) = self.writers.now() else { return };
+        let of = writing.place(serial.detail.and_then(|d| d.main_commands));
+        let Some(under) = of.and_then(|place| writing.programs.get_mut(place)) else { return };
         match (serial.event, post) {
-            (serial::Event::SyncEnd, false) => writing.host = Some((place, serial.ns)),
+            (serial::Event::SyncEnd, false) => under.host = Some((place, serial.ns)),
             (serial::Event::SyncBegin, true) => {
-                if let Some((begun, since)) = writing.host.take()
+                if let Some((begun, since)) = under.host.take()
                     && begun == place
                 {
-                    writing.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
+                    under.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
                 }
             }
             _ => {}
@@ -212,7 +246,7 @@ impl Profile {
     /// The end of all lines: what is still going on is settled as far as it came.
     pub fn finish(&mut self) {
         for (process, _) in self.writers.all() {
-            self.programs.settle(process, None, &[0; HOST_PHASES.len()]);
+            self.programs.settle(process, None, None);
         }
     }
 

@@ -59,8 +59,8 @@ pub struct Program {
     /// Its kernels' sums.
     pub kernels: Vec<Kernel>,
     places: Map<Option<u64>, usize>,
-    /// Runs begun, in parts or whole.
-    pub runs: u64,
+    /// Runs begun, whole or not.
+    pub begun: u64,
     /// Dispatches.
     pub dispatches: u64,
     /// Sum of launches, ns.
@@ -69,12 +69,14 @@ pub struct Program {
     pub wait_ns: u64,
     /// Host time between dispatches, ns.
     pub between_ns: u64,
+    /// Device times of all its runs, ns.
+    pub device_ns: u64,
     /// Device time of its first run, ns.
     pub first_run_ns: u64,
-    /// Device times of its runs behind the first.
-    pub steady: Histogram,
-    /// Mean and spread of those that are whole, ns: one that was cut off would look fast.
-    pub steady_moments: Moments,
+    /// Dispatches of its first run.
+    pub first_run_count: u64,
+    /// Device times of its whole runs behind the first, ns: one that was cut off would look fast.
+    pub steady: Moments,
     /// The time from begin to end of the program runs whose both ends are known, ns.
     pub wall_ns: u64,
     /// Those runs.
@@ -113,6 +115,16 @@ impl Program {
         Program { list, commands, ..Program::default() }
     }
 
+    /// Its runs: dispatches by commands. Not a whole number where one was cut off, or only a range of commands is traced.
+    pub fn runs(&self) -> f64 {
+        if self.commands == 0 { self.begun as f64 } else { self.dispatches as f64 / self.commands as f64 }
+    }
+
+    /// The first run has fewer dispatches than the program is known to have.
+    pub fn first_run_is_cut(&self) -> bool {
+        self.first_run_count < self.sequence.len() as u64
+    }
+
     /// Device time of all its dispatches, ns.
     pub fn total(&self) -> u64 {
         self.kernels.iter().map(|k| k.device.total()).sum()
@@ -147,8 +159,8 @@ impl Program {
 
     /// Adds a run, or a part of a long one.
     pub(super) fn add(&mut self, run: &[Dispatch]) {
-        let first = self.runs == 0;
-        self.runs += 1;
+        let first = self.begun == 0;
+        self.begun += 1;
         for dispatch in run {
             self.sequence.insert(dispatch.index, dispatch.kernel_id);
             let kernel = self.kernel(dispatch);
@@ -171,16 +183,15 @@ impl Program {
         }
         let sums = Sums::of(run);
         self.dispatches += run.len() as u64;
+        self.device_ns += sums.device;
         self.launch_ns += sums.launch;
         self.wait_ns += sums.wait;
         self.between_ns += sums.between;
         if first {
-            self.first_run_ns = sums.device;
-        } else {
-            self.steady.add(sums.device);
+            (self.first_run_ns, self.first_run_count) = (sums.device, run.len() as u64);
         }
         if counts {
-            self.steady_moments.add(sums.device as f64);
+            self.steady.add(sums.device as f64);
         }
     }
 }

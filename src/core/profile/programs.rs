@@ -69,14 +69,20 @@ impl Programs {
         self.all.len() - 1
     }
 
-    /// A command program of a process is over; its wall is known when both its ends were seen.
-    pub fn settle(&mut self, process: u32, wall: Option<u64>, host: &[u64; HOST_PHASES.len()]) {
-        let left: Vec<Run> = self.going.keys().filter(|run| run.0 == process).copied().collect();
+    /// A command program of a process is over: the one whose main list has so many commands, or all where that is not known.
+    /// Its wall, and its host phases, are known when both its ends were seen.
+    pub fn settle(&mut self, process: u32, main: Option<u64>, wall: Option<(u64, [u64; HOST_PHASES.len()])>) {
+        // Another context of the process may be in the middle of its own main list.
+        let ours = |run: &Run| run.0 == process && (run.1 != List::Main || main.is_none_or(|n| n == run.2));
+        let left: Vec<Run> = self.going.keys().filter(|run| ours(run)).copied().collect();
         left.into_iter().for_each(|run| self.end(run));
-        let (ours, others) = std::mem::take(&mut self.inside).into_iter().partition(|i| i.0 == process);
+        let all = std::mem::take(&mut self.inside);
+        let (inside, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(process, place, _)| {
+            let program = &self.all[*place];
+            ours(&(*process, program.list, program.commands))
+        });
         self.inside = others;
-        let inside: Vec<(u32, usize, Sums)> = ours;
-        let Some(wall) = wall else { return };
+        let Some((wall, host)) = wall else { return };
         // The main list's program stands for the whole; without one, whatever ran.
         let Some((_, main, sums)) =
             inside.iter().rev().find(|(_, p, _)| self.all[*p].list == List::Main).or(inside.last())
@@ -99,7 +105,7 @@ impl Programs {
 
     /// A process is not waited for any more.
     pub fn forget(&mut self, process: u32) {
-        self.settle(process, None, &[0; HOST_PHASES.len()]);
+        self.settle(process, None, None);
         self.going.retain(|run, _| run.0 != process);
     }
 

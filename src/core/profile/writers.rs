@@ -129,7 +129,7 @@ mod tests {
                 (0..3).for_each(|i| all[n][i] += own[i]);
             }
             let walls = [program.walls, program.wall_ns, program.between_ns];
-            let inside = [program.in_walls.sum(), program.runs, program.in_walls.host.iter().sum()];
+            let inside = [program.in_walls.sum(), program.begun, program.in_walls.host.iter().sum()];
             (0..3).for_each(|i| all[2][i] += walls[i]);
             (0..3).for_each(|i| all[3][i] += inside[i]);
         }

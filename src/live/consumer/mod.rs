@@ -10,8 +10,11 @@ mod state;
 
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use crate::core::book::Book;
 use crate::core::lines::{Assembler, Line};
+use crate::core::parse::serial::MARK;
 use crate::core::phases::Phase;
 use crate::core::run::Run;
 use crate::core::strands::{Out, Strands, Writer};
@@ -154,7 +157,10 @@ impl Consumer {
         if out.fragment.starts {
             if out.writer != READER {
                 self.source_lines += 1;
-                self.name_writer(out.writer);
+                self.name_writer(out.writer as u32);
+            } else if self.process != 0 && memmem::find(out.fragment.bytes, MARK).is_some() {
+                // A trace line that was read is of nobody knows whom: a static program, say, beside one that prints here.
+                self.name_writer(0);
             }
             self.filter.resume_line(out.shown);
         }
@@ -165,10 +171,8 @@ impl Consumer {
         assembler.feed(&out.fragment, |line| show(&line, book, filter, echo_text));
     }
 
-    /// A print says whose it is. What is read does not, and is taken to be of the same process: one whose print found no room
-    /// writes to the descriptor, in the middle of what it is at.
-    fn name_writer(&mut self, writer: Writer) {
-        let process = writer as u32;
+    /// Whose the lines from here on are; 0 = nobody knows.
+    fn name_writer(&mut self, process: u32) {
         if self.process != process {
             self.process = process;
             self.book.writer(process);

@@ -5,7 +5,7 @@ use crate::core::profile::Profile;
 use crate::core::profile::program::Program;
 use crate::core::text::{clipped, count};
 use crate::report::Subject;
-use crate::report::kernels::{Row, rows};
+use crate::report::kernels::{Row, rows, runs};
 use crate::report::page::charts::{Bar, Part, bars, histogram, stack};
 use crate::report::page::markup::{Cell, escaped, table};
 use crate::report::view::{Unit, View, fixed, percent};
@@ -43,7 +43,7 @@ fn one_program(out: &mut String, subject: &Subject<'_>, profile: &Profile, progr
         program.list.name(),
         program.commands,
         program.fingerprint(),
-        count(program.runs, "run"),
+        runs(program),
         program.dispatches,
         fixed(total, 1_000_000, 3)
     ));

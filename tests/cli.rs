@@ -83,7 +83,7 @@ fn bad_places_are_named_and_nothing_is_started() {
     std::fs::write(dir.join("file"), "").unwrap();
     let started = dir.join("started");
     let target = ["touch", started.to_str().unwrap()];
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 10] = [
         (&["-o", "full"], &["full is not empty", "--force"]),
         (&["-o", "full", "--force"], &["mine.txt", "new folder"]),
         (&["-o", "file"], &["run folder file"]),
@@ -91,6 +91,9 @@ fn bad_places_are_named_and_nothing_is_started() {
         (&["--log", "absent/log"], &["absent/log", "choose another"]),
         (&["--report", "full"], &["cannot write full"]),
         (&["--json", "absent/json"], &["absent/json"]),
+        (&["--log", "x", "--report", "./x"], &["--report ./x", "--log goes there", "a file of its own"]),
+        (&["--json", "file", "--html", "full/../file"], &["--html full/../file", "--json goes there"]),
+        (&["--log", "x", "--timeline", "x"], &["--timeline x", "--log goes there"]),
     ];
     for (options, holds) in cases {
         let done = wrap(words(options, &target)).cwd(dir.path()).run();

@@ -182,7 +182,9 @@ fn every_form_has_the_same_rows() {
 #[test]
 fn wrong_calls_are_told_in_one_line() {
     let dir = Dir::new("wrong");
-    Run::default().with("label", json!("x")).write(&dir.join("a.log"));
+    for (label, name) in [("x", "a.log"), ("y", "b.log"), ("z", "c.log")] {
+        Run::default().with("label", json!(label)).write(&dir.join(name));
+    }
     std::fs::write(dir.join("empty"), "").unwrap();
     for (words, told) in [
         (&["a.log"][..], "two runs at least"),
@@ -190,6 +192,11 @@ fn wrong_calls_are_told_in_one_line() {
         (&["a.log", "empty"], "nothing to compare"),
         (&["--label", "x", "a.log", "a.log"], "--label is given twice"),
         (&["--label", "x", "--label", "y", "a.log"], "no run has the label 'y': they have x"),
+        (&["--label", "x", "--label", "x", "a.log", "b.log"], "--label x is given twice"),
+        (
+            &["--label", "x", "--label", "y", "a.log", "b.log", "c.log"],
+            "c.log has neither label, 'x' nor 'y'",
+        ),
         (&["a.log", "a.log", "--threshold", "much"], "is not a percentage"),
     ] {
         let done = compare(&dir, words);

@@ -427,7 +427,7 @@ fn what_makes_no_sense_is_named() {
         (vec!["--driver", "a b"], "'a b' is no driver's name"),
         (vec!["--proc", "/nonexistent"], "--proc /nonexistent: there is no such folder"),
         (vec!["--samples", "-"], "--samples -: it needs a file of its own"),
-        (vec!["--log", "x", "--samples", "x"], "--samples x: it needs a file of its own"),
+        (vec!["--log", "x", "--samples", "x"], "--samples x: --log goes there; it needs a file of its own"),
     ] {
         let done = wrap(words(&options, &["true"])).cwd(dir.path()).run();
         assert_eq!(done.code(), Some(125), "{options:?}");

@@ -132,6 +132,33 @@ fn nothing_to_report_is_1_and_said() {
 }
 
 #[test]
+fn no_report_takes_the_place_of_what_it_is_made_from() {
+    let dir = Dir::new("in-place");
+    let done = wrap(demo(&["-o", "run", "--report", "/dev/null"], &["--lines", "3"])).cwd(dir.path()).run();
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    std::os::unix::fs::symlink("run/trace.log", dir.join("link")).unwrap();
+    let files = ["run/trace.log", "run/run.json", "run/gtt.tsv"];
+    let before = files.map(|name| dir.text(name));
+    for (call, holds) in [
+        ("parse run --report run/trace.log", "--report run/trace.log is a file that is read"),
+        ("parse link --json run/trace.log", "--json run/trace.log is a file that is read"),
+        ("parse run/trace.log --csv link", "--csv link is a file that is read"),
+        ("parse run --markdown run/run.json", "--markdown run/run.json is a file that is read"),
+        ("parse --samples run/gtt.tsv --html run/gtt.tsv", "--html run/gtt.tsv is a file that is read"),
+        ("parse run --timeline run/trace.log", "--timeline run/trace.log is a file that is read"),
+        ("parse run --json new --csv ./new", "--csv ./new: --json goes there"),
+        ("compare run run --json run/trace.log", "--json run/trace.log is a file that is read"),
+    ] {
+        let done = wrap(call.split(' ')).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(2), "{call}: {}", done.err());
+        assert!(done.complaint().contains(holds), "{call}: {}", done.err());
+    }
+    assert_eq!(files.map(|name| dir.text(name)), before);
+    let twice = wrap(["parse", "run", "--json", "/dev/null", "--csv", "/dev/null"]).cwd(dir.path()).run();
+    assert_eq!(twice.code(), Some(0), "{}", twice.err());
+}
+
+#[test]
 fn what_cannot_be_read_is_2_and_named() {
     let dir = Dir::new("unreadable");
     std::fs::create_dir(dir.join("empty")).unwrap();

@@ -346,7 +346,7 @@ fn narrowing_switches_reach_the_backend() {
     assert_eq!(programs.len(), 1, "{report}");
     assert_eq!(
         (&programs[0]["list_commands"], &programs[0]["dispatches"]),
-        (&12.into(), &(3 * programs[0]["runs"].as_u64().unwrap()).into())
+        (&12.into(), &(3 * programs[0]["runs_begun"].as_u64().unwrap()).into())
     );
     assert!(report["coverage"]["untraced_waits"].as_u64() > Some(0));
 }

@@ -273,6 +273,30 @@ fn processes_that_trace_at_once_are_profiled_apart() {
 }
 
 #[test]
+fn a_trace_that_is_read_is_nobodys_who_prints_at_the_source() {
+    let emitter = |device: &str, tokens: &str| {
+        let how = ["--serial=on", "--no-load", "--commands", "20", "--prefill-commands", "0"];
+        [&[BIN, "demo-target"], &how[..], &["--device-us", device, "--tokens", tokens]].concat().join(" ")
+    };
+    let other = alone(&["sh", "-c", &emitter("0", "3")]);
+    let dir = Dir::new("read-beside");
+    std::fs::write(dir.join("other"), &other.stderr).expect("a file");
+    // The other's trace comes by write(2), again and again, in the middle of what is printed.
+    let script = format!(
+        "{} & for n in 1 2 3 4 5 6 7 8; do cat {} >&2; sleep 0.02; done; wait",
+        emitter("2000", "4"),
+        dir.join("other").display()
+    );
+    let got = source(&["-p"], &["sh", "-c", &script]);
+    let coverage = got.dir.json("run/report.json")["coverage"].clone();
+    assert_eq!(coverage["completed"], 20 * (8 * 3 + 4), "{coverage}");
+    for name in ["overlapping", "repeated", "orphan_ends", "broken_dispatches"] {
+        assert_eq!(coverage[name], 0, "{name}");
+    }
+    got.parses_the_same();
+}
+
+#[test]
 fn a_small_limit_on_the_size_of_files_is_in_nobodys_way() {
     let script = format!("ulimit -S -f 1; exec {BIN} --stamp source -- {} one x", target());
     let done = through("sh", ["-c", script.as_str()]).run();

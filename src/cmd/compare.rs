@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cli::CompareArgs;
-use crate::cmd::files::is_dash;
+use crate::cmd::files::{apart, is_dash, read_of};
 use crate::cmd::found::find;
 use crate::cmd::keep::deliver;
 use crate::cmd::manifests;
@@ -33,6 +33,9 @@ struct Pair {
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn run(args: &CompareArgs) -> anyhow::Result<i32> {
+    let read: Vec<PathBuf> = args.runs.iter().chain(&args.vs).flat_map(|path| read_of(path)).collect();
+    let written = [("--json", &args.json), ("--markdown", &args.markdown), ("--html", &args.html)];
+    apart(&read, &written.map(|(option, path)| (option, path.as_deref())))?;
     let pairs = pairs(args)?;
     let view = View { top: args.top.max(1), unit: unit(args.unit), ..View::default() };
     let compared: Vec<(Comparison, Sides)> =
@@ -77,7 +80,19 @@ fn pairs(args: &CompareArgs) -> anyhow::Result<Vec<Pair>> {
     };
     match (args.label.as_slice(), args.vs.as_slice(), args.runs.as_slice()) {
         ([base, new], [], runs) => {
+            if base == new {
+                bail!("--label {base} is given twice: compare needs two sides, with a label each");
+            }
             let all = load(runs)?;
+            if let Some((_, path)) =
+                all.iter().zip(runs).find(|(f, _)| ![Some(base), Some(new)].contains(&f.run.label.as_ref()))
+            {
+                bail!(
+                    "{} has neither label, '{base}' nor '{new}': the labels are {}",
+                    path.display(),
+                    labels(&all)
+                );
+            }
             let with = |label: &String| -> anyhow::Result<Vec<Facts>> {
                 let own: Vec<Facts> =
                     all.iter().filter(|f| f.run.label.as_ref() == Some(label)).cloned().collect();

@@ -1,8 +1,12 @@
 //! Files as the user names them, and how they are written.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use anyhow::bail;
 
 use crate::core::run::Run;
 
@@ -38,6 +42,49 @@ pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
     match path.metadata() {
         Ok(meta) if !meta.is_file() => File::options().write(true).open(path)?.write_all(content),
         _ => replace(path, content),
+    }
+}
+
+/// What tells a regular file from others: the file itself, or the place where it will be. `None` for what may be named more than
+/// once: a terminal, a pipe, `/dev/null`, standard output.
+fn identity(path: &Path) -> Option<(u64, u64, OsString)> {
+    if is_dash(path) {
+        return None;
+    }
+    if let Ok(meta) = path.metadata() {
+        return meta.is_file().then(|| (meta.dev(), meta.ino(), OsString::new()));
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let meta = folder.metadata().ok()?;
+    Some((meta.dev(), meta.ino(), path.file_name()?.to_owned()))
+}
+
+/// Whether each file that is to be written, by the name of its option, is one of its own, and none of those that are read.
+///
+/// # Errors
+/// A sentence with both names.
+pub fn apart(read: &[PathBuf], written: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
+    let read: Vec<_> = read.iter().filter_map(|path| identity(path)).collect();
+    let mut before: Vec<(&str, _)> = Vec::new();
+    for (option, path) in written.iter().filter_map(|(option, path)| path.map(|path| (*option, path))) {
+        let Some(own) = identity(path) else { continue };
+        if read.contains(&own) {
+            bail!("{option} {} is a file that is read: write to another", path.display());
+        }
+        if let Some((other, _)) = before.iter().find(|(_, known)| *known == own) {
+            bail!("{option} {}: {other} goes there; it needs a file of its own", path.display());
+        }
+        before.push((option, own));
+    }
+    Ok(())
+}
+
+/// The files that a run folder, or a file in its place, is read from.
+pub fn read_of(run: &Path) -> Vec<PathBuf> {
+    if run.is_dir() {
+        ["run.json", "trace.log", "gtt.tsv"].map(|name| run.join(name)).into()
+    } else {
+        vec![run.into()]
     }
 }
 

@@ -77,6 +77,7 @@ impl Kept {
             self.places.samples = self.places.samples.take().or_else(|| Some(out.join("gtt.tsv")));
         }
         let places = &self.places;
+        places.check_apart()?;
         let files =
             [&places.report, &places.json, &places.csv, &places.markdown, &places.html, &places.timeline];
         for path in files.into_iter().flatten().cloned().collect::<Vec<_>>() {
@@ -94,7 +95,7 @@ impl Kept {
     }
 
     fn begin_table(&mut self, path: PathBuf) -> anyhow::Result<Log> {
-        if is_dash(&path) || self.places.log.as_ref() == Some(&path) {
+        if is_dash(&path) {
             bail!("--samples {}: it needs a file of its own", path.display());
         }
         samples::begin(self.open(&path)?, path)

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use crate::cli::ParseArgs;
-use crate::cmd::files::is_dash;
+use crate::cmd::files::{apart, is_dash, read_of};
 use crate::cmd::found::{Found, find, from_trace, open_samples};
 use crate::cmd::keep::{deliver, json_text};
 use crate::cmd::kept::Kept;
@@ -26,6 +26,7 @@ use crate::report::{Source, Subject, page, tables, text};
 /// # Errors
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
+    check_apart(args)?;
     let (mut found, made) = given(args)?;
     if let Some(percent) = args.reading.max_unattributed {
         found.run.max_unattributed_percent = Some(percent);
@@ -93,6 +94,21 @@ fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
         }
     }
     Ok((found, made))
+}
+
+/// A report never takes the place of what it is made from.
+fn check_apart(args: &ParseArgs) -> anyhow::Result<()> {
+    let read: Vec<_> =
+        args.path.iter().flat_map(|path| read_of(path)).chain(args.samples.samples.clone()).collect();
+    let written = [
+        ("--report", &args.report),
+        ("--json", &args.json),
+        ("--csv", &args.tables.csv),
+        ("--markdown", &args.tables.markdown),
+        ("--html", &args.pictures.html),
+        ("--timeline", &args.pictures.timeline),
+    ];
+    apart(&read, &written.map(|(option, path)| (option, path.as_deref())))
 }
 
 fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {

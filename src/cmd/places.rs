@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use crate::cmd::files::is_dash;
+use crate::cmd::files::{apart, is_dash};
 use crate::report::view::View;
 
 /// Where things go.
@@ -58,6 +58,24 @@ impl Places {
     pub fn keep_anything(&self) -> bool {
         let files = [&self.out, &self.log, &self.samples, &self.json, &self.report, &self.html];
         files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether each file is one of its own.
+    ///
+    /// # Errors
+    /// A sentence with the options that name one file.
+    pub fn check_apart(&self) -> anyhow::Result<()> {
+        let all = [
+            ("--log", &self.log),
+            ("--samples", &self.samples),
+            ("--report", &self.report),
+            ("--json", &self.json),
+            ("--csv", &self.csv),
+            ("--markdown", &self.markdown),
+            ("--html", &self.html),
+            ("--timeline", &self.timeline),
+        ];
+        apart(&[], &all.map(|(option, path)| (option, path.as_deref())))
     }
 
     /// Whether the timeline can be made: it is drawn from the kept trace when the run has ended.

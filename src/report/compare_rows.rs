@@ -37,9 +37,11 @@ pub struct Sides {
 
 /// The tables, in the order they are read.
 pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
-    let mut all = vec![differences(comparison, sides), whole(comparison, view)];
+    let mut all = vec![differences(comparison, sides), programs(comparison)];
     all.extend(comparison.programs.iter().map(|p| program(p, view)));
+    all.push(floor(comparison, view.unit));
     all.extend((!comparison.memory.is_empty()).then(|| memory::table(comparison)));
+    all.push(wall(comparison));
     all
 }
 
@@ -70,47 +72,50 @@ fn differences(comparison: &Comparison, sides: &Sides) -> Table {
     table
 }
 
-/// The numbers that are of a whole run: programs first, then the floor, then the wall time.
-fn whole(comparison: &Comparison, view: View) -> Table {
-    let mut table = Table {
-        title: "IN ALL".to_owned(),
+/// A table of numbers that are of a whole run.
+fn whole(title: &str) -> Table {
+    Table {
+        title: title.to_owned(),
         head: ["change %", "noise %", "base", "new", "verdict", "what"].map(str::to_owned).to_vec(),
         words_from: 4,
         ..Table::default()
-    };
+    }
+}
+
+fn programs(comparison: &Comparison) -> Table {
+    let mut table = whole("PROGRAMS");
     for program in &comparison.programs {
-        let what = format!("a run of the {}, ms", program.name());
         if let Some(judged) = &program.judged {
             let words = verdict(&program.kind, Some(judged));
+            let what = format!("a run of the {}, ms", program.name());
             table.rows.push(judged_row(&judged.whole, words, what, Unit::Ms));
         }
     }
-    let wall = match &comparison.wall {
-        Some(judged) => judged_row(judged, judged.verdict.words(), "wall time, ms".to_owned(), Unit::Ms),
-        None => vec![
-            "–".to_owned(),
-            "–".to_owned(),
-            "unknown".to_owned(),
-            "unknown".to_owned(),
-            "not compared".to_owned(),
-            "wall time: a side has no run that ended by itself".to_owned(),
-        ],
-    };
-    let unit = view.unit;
+    table.notes.extend(cautions(comparison));
+    table
+}
+
+fn floor(comparison: &Comparison, unit: Unit) -> Table {
+    let mut table = whole("FLOOR");
     match &comparison.floor {
         Some(judged) => {
-            let words = judged.verdict.words();
-            table.rows.push(judged_row(
-                judged,
-                words,
-                format!("the instrument's floor, {}", unit.sign()),
-                unit,
-            ));
+            let what = format!("the instrument's floor, {}", unit.sign());
+            table.rows.push(judged_row(judged, judged.verdict.words(), what, unit));
         }
         None => table.notes.push("the instrument's floor is unknown on a side: no resolved waits".to_owned()),
     }
-    table.rows.push(wall);
-    table.notes.extend(cautions(comparison));
+    table
+}
+
+fn wall(comparison: &Comparison) -> Table {
+    let mut table = whole("WALL TIME");
+    match &comparison.wall {
+        Some(judged) => {
+            let what = "from start to end, ms".to_owned();
+            table.rows.push(judged_row(judged, judged.verdict.words(), what, Unit::Ms));
+        }
+        None => table.notes.push("not compared: a side has no run that ended by itself".to_owned()),
+    }
     table
 }
 

@@ -3,6 +3,7 @@
 
     tests/bench/kernels.py                       build, run, print the table (about a minute)
     tests/bench/kernels.py --option=--stamp=read give hrx-wrap an option; once more for another
+    tests/bench/kernels.py --busy                with a busy loop for each core beside it
     tests/bench/kernels.py --json FILE           keep every single value in this file
     tests/bench/kernels.py --check PERCENT       exit with 1 when a kernel of 60 µs or more is off by more than this
 
@@ -11,7 +12,9 @@ median are those of report.json; what is printed is their median over the runs.
 """
 
 import argparse
+import contextlib
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -51,6 +54,17 @@ def measure(binary, options, tokens):
     return found, made["floor_ns"]
 
 
+@contextlib.contextmanager
+def busy_loops(count):
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 def table(times, runs):
     """Rows: name, known µs, dispatches, mean µs, its error in percent, median µs, its error."""
     rows = []
@@ -69,6 +83,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--option", action="append", default=[], help="an option for hrx-wrap")
+    parser.add_argument("--busy", action="store_true", help="with a busy loop for each core beside it")
     parser.add_argument("--json")
     parser.add_argument("--check", type=float, metavar="PERCENT")
     args = parser.parse_args()
@@ -76,11 +91,13 @@ def main():
     if not binary:
         subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
         binary = str(ROOT / "target" / "release" / "hrx-wrap")
-    runs = [measure(binary, args.option, args.tokens) for _ in range(args.runs)]
+    with busy_loops(os.cpu_count() if args.busy else 0):
+        runs = [measure(binary, args.option, args.tokens) for _ in range(args.runs)]
     rows = table(known_times(), runs)
     floors = [floor for _, floor in runs if floor is not None]
     floor = f"{statistics.median(floors) / 1000:.1f} µs" if floors else "unknown"
-    print(f"Options: {' '.join(args.option) or 'none'}; {args.runs} runs of {args.tokens} tokens; floor {floor}\n")
+    machine = ", busy loops on every core" if args.busy else ""
+    print(f"Options: {' '.join(args.option) or 'none'}{machine}; {args.runs} runs of {args.tokens} tokens; floor {floor}\n")
     print("| kernel | known µs | dispatches a run | mean µs | off | median µs | off |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, known, count, mean, off, median, median_off in rows:

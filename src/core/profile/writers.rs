@@ -6,7 +6,7 @@ pub const MOST_WRITERS: usize = 256;
 #[derive(Clone, Debug, Default)]
 struct Writer<T> {
     process: u32,
-    /// Its last line's number.
+    /// The change after its last line.
     seen: u64,
     state: T,
 }
@@ -18,24 +18,33 @@ pub struct Writers<T> {
     /// Where the process of the last line is.
     now: usize,
     known: u64,
-    lines: u64,
+    changes: u64,
 }
 
 impl<T: Default> Writers<T> {
     /// The next line is of this process. Yields the process that is given up for it, if any, and what it was at.
+    #[inline]
     pub fn turn(&mut self, process: u32) -> Option<(u32, T)> {
-        self.lines += 1;
-        let mut gone = None;
-        if self.all.get(self.now).is_none_or(|w| w.process != process) {
-            let place = self.all.iter().position(|w| w.process == process);
-            self.now = place.unwrap_or_else(|| {
-                gone = self.make_room();
-                self.known += u64::from(process != 0);
-                self.all.push(Writer { process, ..Writer::default() });
-                self.all.len() - 1
-            });
+        match self.all.get(self.now) {
+            Some(now) if now.process == process => None,
+            _ => self.change(process),
         }
-        self.all[self.now].seen = self.lines;
+    }
+
+    /// Another process writes. How long each has been silent is counted in such changes.
+    fn change(&mut self, process: u32) -> Option<(u32, T)> {
+        self.changes += 1;
+        if let Some(before) = self.all.get_mut(self.now) {
+            before.seen = self.changes;
+        }
+        if let Some(place) = self.all.iter().position(|w| w.process == process) {
+            self.now = place;
+            return None;
+        }
+        let gone = self.make_room();
+        self.known += u64::from(process != 0);
+        self.now = self.all.len();
+        self.all.push(Writer { process, ..Writer::default() });
         gone
     }
 

@@ -4,6 +4,7 @@
 //! The protobuf is written by hand: ten messages of a few fields each. A crate with Perfetto's whole schema would bring a
 //! compiler for it along, and would build a tree for every packet that is written once and forgotten.
 
+mod bodies;
 mod chrome;
 mod perfetto;
 mod proto;

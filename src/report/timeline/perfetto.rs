@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::core::names::Catalogue;
 use crate::core::run::Run;
 use crate::core::timeline::{Canvas, Facts, Name, Spans, Stretch, Track};
+use crate::report::timeline::bodies::Bodies;
 use crate::report::timeline::proto::{bytes, message, number};
 use crate::report::timeline::{Drawing, kernel, title};
 
@@ -63,12 +64,19 @@ pub struct Perfetto<'a> {
     known: BTreeMap<Option<u64>, u64>,
     /// By the tracks' numbers.
     declared: Vec<bool>,
+    bodies: Bodies,
 }
 
 impl<'a> Perfetto<'a> {
     /// A trace with its head written. `realtime_ns`: UTC at the run's start, ns since 1970, where it is known.
     pub fn new(run: &Run, names: &'a Catalogue, realtime_ns: Option<u64>) -> Self {
-        let mut new = Perfetto { out: Vec::new(), names, known: BTreeMap::new(), declared: Vec::new() };
+        let mut new = Perfetto {
+            out: Vec::new(),
+            names,
+            known: BTreeMap::new(),
+            declared: Vec::new(),
+            bodies: Bodies::default(),
+        };
         new.head(run, realtime_ns);
         new
     }
@@ -149,17 +157,26 @@ impl<'a> Perfetto<'a> {
     }
 
     fn begin(&mut self, stretch: &Stretch) {
-        let Stretch { track, name, from, facts, .. } = stretch;
-        let (number_of_name, new) = match *name {
+        let name = stretch.name;
+        let (number_of_name, new) = match name {
             Name::Kernel(id) => self.name(id),
             _ => (0, false),
         };
-        let names = self.names;
-        message(&mut self.out, PACKET, |p| {
-            number(p, packet::TIMESTAMP, *from);
+        let Perfetto { out, names, bodies, .. } = self;
+        let body = bodies.of(stretch, |e| {
+            number(e, event::TYPE, kind::BEGIN);
+            number(e, event::TRACK, stretch.track.number());
+            match name.words() {
+                None => number(e, event::NAME_ID, number_of_name),
+                Some(words) => bytes(e, event::NAME, words.as_bytes()),
+            }
+            annotate(e, &stretch.facts);
+        });
+        message(out, PACKET, |p| {
+            number(p, packet::TIMESTAMP, stretch.from);
             number(p, packet::SEQUENCE, SEQUENCE);
             number(p, packet::FLAGS, NEEDS);
-            if let (Name::Kernel(id), true) = (*name, new) {
+            if let (Name::Kernel(id), true) = (name, new) {
                 message(p, packet::INTERNED, |i| {
                     message(i, 2, |n| {
                         number(n, 1, number_of_name);
@@ -167,15 +184,7 @@ impl<'a> Perfetto<'a> {
                     });
                 });
             }
-            message(p, packet::TRACK_EVENT, |e| {
-                number(e, event::TYPE, kind::BEGIN);
-                number(e, event::TRACK, track.number());
-                match name.words() {
-                    None => number(e, event::NAME_ID, number_of_name),
-                    Some(words) => bytes(e, event::NAME, words.as_bytes()),
-                }
-                annotate(e, facts);
-            });
+            bytes(p, packet::TRACK_EVENT, body);
         });
     }
 

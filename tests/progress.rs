@@ -67,10 +67,13 @@ fn the_line_never_mixes_with_what_passes_through_and_is_gone_at_the_end() {
 fn a_target_in_the_middle_of_a_line_has_it_to_itself() {
     let dir = Dir::new("middle");
     let terminal = Terminal::with_shell(dir.path());
-    let script = "printf part >&2; while ! test -e go; do sleep 0.01; done; echo ' and rest' >&2; while ! test -e end; do sleep 0.01; done";
+    let script = "while ! test -e begin; do sleep 0.01; done; printf part >&2; while ! test -e go; do sleep 0.01; done; echo ' and rest' >&2; while ! test -e end; do sleep 0.01; done";
     terminal.type_line(&format!(
         "{BIN} --progress --stdio pipe --log l --report r -- sh -c \"{script}\"; echo over-$?"
     ));
+    // Only a line that stands there makes room.
+    terminal.wait_for("\r\u{1b}[Khrx-wrap 0:");
+    std::fs::write(dir.join("begin"), "").unwrap();
     terminal.wait_for("\r\u{1b}[Kpart");
     std::fs::write(dir.join("go"), "").unwrap();
     // Its line is over, so ours may stand below it again.

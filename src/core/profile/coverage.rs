@@ -48,9 +48,10 @@ impl Coverage {
         let words = [
             (serial.event == serial::Event::Other).then_some(("event", serial.words.0)),
             (serial.phase == Phase::Other).then_some(("phase", serial.words.1)),
-            serial.detail.filter(|d| d.too_large).map(|_| ("number", &b"beyond 64 bits"[..])),
+            serial.detail.as_ref().filter(|d| d.too_large).map(|_| ("number", &b"beyond 64 bits"[..])),
             serial
                 .detail
+                .as_ref()
                 .filter(|d| d.kind == serial::CommandKind::Other)
                 .map(|_| ("kind", &b"not a kernel"[..])),
         ];

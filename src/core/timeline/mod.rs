@@ -140,7 +140,12 @@ impl<'c, C: Spans> Weaver<'c, C> {
     fn command(&mut self, serial: &Serial<'_>) {
         let Some(detail) = &serial.detail else { return };
         let Some(key) = self.key(serial) else { return self.flights.broken(self.process) };
-        let context = self.contexts.of(key, &self.flights);
+        // Of a launch's end and of the floor's nothing is drawn, so where does not matter.
+        let context = match (serial.phase, serial.event) {
+            (Phase::Launch, serial::Event::End) | (Phase::Pre, serial::Event::SyncEnd) => 0,
+            (Phase::Post, serial::Event::SyncBegin) => return,
+            _ => self.contexts.of(key, &self.flights),
+        };
         let mut flights = std::mem::take(&mut self.flights);
         flights.take(key, serial, detail, |step| match step {
             Step::Completed(_, dispatch) => self.dispatch(context, key, dispatch),
@@ -234,7 +239,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
 
     /// What names the dispatch of a command's line.
     fn key(&self, serial: &Serial<'_>) -> Option<Key> {
-        let detail = serial.detail?;
+        let detail = serial.detail.as_ref()?;
         let (list, commands) = (detail.list?, detail.list_commands?);
         Some(Key { process: self.process, list, commands, index: detail.index? })
     }

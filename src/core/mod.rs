@@ -27,6 +27,8 @@ pub mod signals;
 pub mod split;
 pub mod strands;
 pub mod tally;
+#[cfg(test)]
+pub(crate) mod test_trace;
 pub mod text;
 pub mod timeline;
 pub mod trace;

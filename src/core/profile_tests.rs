@@ -1,47 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::book::Book;
-
-/// A trace under construction: lines with times of our choice.
-#[derive(Default)]
-struct Trace {
-    lines: Vec<(u64, String)>,
-    now: u64,
-}
-
-impl Trace {
-    fn line(&mut self, after: u64, text: &str) {
-        self.now += after;
-        self.lines.push((self.now, format!("hrx debug serial: {text}")));
-    }
-
-    /// One dispatch: a wait of 5 ns, 3 ns of host, a launch, the device.
-    fn dispatch(&mut self, index: u64, commands: u64, kernel: u64, launch: u64, device: u64) {
-        let d = detail(index, commands, kernel);
-        self.line(10, &format!("sync-begin phase=command-pre-dispatch {d}"));
-        self.line(5, &format!("sync-end phase=command-pre-dispatch {d}"));
-        self.line(3, &format!("begin phase=command-dispatch {d}"));
-        self.line(launch, &format!("end phase=command-dispatch {d}"));
-        self.line(0, &format!("sync-begin phase=command-post-dispatch {d}"));
-        self.line(device, &format!("sync-end phase=command-post-dispatch {d}"));
-    }
-
-    fn profile(&self) -> Profile {
-        let mut book = Book::default();
-        for (ns, text) in &self.lines {
-            let line = Line { ns: *ns, bytes: text.as_bytes(), first: true, last: true, terminated: true };
-            book.take(&line, |_, _| {});
-        }
-        book.finish();
-        book.profile
-    }
-}
+use crate::core::test_trace::{Trace, fields};
 
 fn detail(index: u64, commands: u64, kernel: u64) -> String {
-    format!(
-        "list=main index={index} list_commands={commands} ordinal={index} kind=Kernel kernel_id={kernel} bindings=2"
-    )
+    fields(index, commands, kernel, 2)
 }
 
 #[test]
@@ -580,20 +543,13 @@ proptest! {
 /// Two contexts of one process work at once, on lists of different sizes: every line of one stands between lines of the other.
 #[test]
 fn contexts_that_work_at_once_on_lists_of_their_own_have_their_own_runs_and_walls() {
-    let program = |commands: u64, kernel: u64| {
+    let program = |commands: usize, kernel: u64| {
         let mut trace = Trace::default();
-        let own = format!("main_commands={commands} init_commands=0");
-        for _ in 0..4 {
-            trace.line(10, &format!("begin phase=command-program {own}"));
-            trace.line(1, &format!("sync-end phase=transient-bind-pre {own}"));
-            trace.line(7, &format!("sync-begin phase=transient-bind-post {own}"));
-            (0..commands).for_each(|index| trace.dispatch(index, commands, kernel + index, 40, 1_000));
-            trace.line(2, &format!("end phase=command-program {own}"));
-        }
+        (0..4).for_each(|_| trace.program(kernel, 40, &vec![1_000; commands]));
         trace
     };
     let (short, long) = (program(3, 100), program(5, 200));
-    let mut both = Trace { lines: [&short.lines[..], &long.lines].concat(), now: 0 };
+    let mut both = Trace { lines: [&short.lines[..], &long.lines].concat(), ..Trace::default() };
     both.lines.sort_by_key(|(ns, _)| *ns);
     let (alone, both) = ([long.profile(), short.profile()], both.profile());
     assert!(both.coverage.overlapping > 0 && both.coverage.repeated == 0);

@@ -6,6 +6,7 @@ use crate::core::memory::sample::Sample;
 use crate::core::memory::series::Series;
 use crate::core::phases::{Phase, Span};
 use crate::core::run::{End, Exit, Forwarded, Run, Stop};
+use crate::core::test_trace::{Trace, fields, line};
 
 /// What was drawn, as one can compare it.
 #[derive(Debug, Default)]
@@ -53,80 +54,34 @@ impl Picture {
     }
 }
 
-/// A trace of our own: stamps and lines.
-#[derive(Default)]
-struct Trace {
-    lines: Vec<(u64, String)>,
-    now: u64,
+/// A trace whose dispatches follow each other faster than others do.
+fn brisk() -> Trace {
+    Trace { pace: [5, 2, 1], bindings: 3, ..Trace::default() }
 }
 
-impl Trace {
-    fn line(&mut self, after: u64, text: &str) {
-        self.now += after;
-        self.lines.push((self.now, format!("hrx debug serial: {text}")));
-    }
+fn detail(index: u64, commands: u64, kernel: u64) -> String {
+    fields(index, commands, kernel, 3)
+}
 
-    fn detail(index: u64, commands: u64, kernel: u64) -> String {
-        format!(
-            "list=main index={index} list_commands={commands} ordinal={index} kind=Kernel kernel_id={kernel} bindings=3"
-        )
-    }
-
-    fn begin(&mut self, detail: &str) {
-        self.line(5, &format!("sync-begin phase=command-pre-dispatch {detail}"));
-        self.line(2, &format!("sync-end phase=command-pre-dispatch {detail}"));
-        self.line(1, &format!("begin phase=command-dispatch {detail}"));
-    }
-
-    fn dispatch(&mut self, index: u64, commands: u64, kernel: u64, device: u64) {
-        let detail = Trace::detail(index, commands, kernel);
-        self.begin(&detail);
-        self.line(4, &format!("end phase=command-dispatch {detail}"));
-        self.line(0, &format!("sync-begin phase=command-post-dispatch {detail}"));
-        self.line(device, &format!("sync-end phase=command-post-dispatch {detail}"));
-    }
-
-    fn program(&mut self, devices: &[u64]) {
-        let n = devices.len() as u64;
-        let detail = format!("main_commands={n} init_commands=0");
-        self.line(10, &format!("begin phase=command-program {detail}"));
-        self.line(1, &format!("sync-begin phase=transient-bind-pre {detail}"));
-        self.line(1, &format!("sync-end phase=transient-bind-pre {detail}"));
-        self.line(7, &format!("sync-begin phase=transient-bind-post {detail}"));
-        self.line(1, &format!("sync-end phase=transient-bind-post {detail}"));
-        for (index, device) in devices.iter().enumerate() {
-            self.dispatch(index as u64, n, 40 + index as u64, *device);
-        }
-        self.line(1, &format!("end phase=command-program {detail}"));
-    }
-
-    fn each(&self, mut take: impl FnMut(&Line<'_>)) {
-        for (ns, text) in &self.lines {
-            let bytes = text.as_bytes();
-            take(&Line { ns: *ns, bytes, first: true, last: true, terminated: true });
-        }
-    }
-
-    /// Drawn with a number of spans at the most: the picture, what was drawn, the plan, and the profile's device time.
-    fn drawn(&self, most: u64) -> (Picture, Drawn, Plan, u64) {
-        let mut book = Book::default();
-        self.each(|line| book.take(line, |_, _| {}));
-        book.finish();
-        let plan = Plan::new(&book.profile, most);
-        let mut picture = Picture::default();
-        let mut weaver = Weaver::new(&mut picture, plan);
-        self.each(|line| weaver.take(line));
-        let drawn = weaver.finish();
-        picture.check();
-        assert_eq!(drawn.spans, picture.spans.len() as u64);
-        (picture, drawn, plan, book.profile.programs().iter().map(|p| p.total()).sum())
-    }
+/// Drawn with a number of spans at the most: the picture, what was drawn, the plan, and the profile's device time.
+fn drawn(trace: &Trace, most: u64) -> (Picture, Drawn, Plan, u64) {
+    let mut book = Book::default();
+    trace.each(|line| book.take(line, |_, _| {}));
+    book.finish();
+    let plan = Plan::new(&book.profile, most);
+    let mut picture = Picture::default();
+    let mut weaver = Weaver::new(&mut picture, plan);
+    trace.each(|line| weaver.take(line));
+    let drawn = weaver.finish();
+    picture.check();
+    assert_eq!(drawn.spans, picture.spans.len() as u64);
+    (picture, drawn, plan, book.profile.programs().iter().map(|p| p.total()).sum())
 }
 
 #[test]
 fn each_process_has_its_own_tracks() {
-    let mut trace = Trace::default();
-    trace.program(&[30, 50]);
+    let mut trace = brisk();
+    trace.program(40, 4, &[30, 50]);
     let mut picture = Picture::default();
     let plan = Plan { whole: true, ..Plan::default() };
     let mut weaver = Weaver::new(&mut picture, plan);
@@ -134,8 +89,7 @@ fn each_process_has_its_own_tracks() {
     for (ns, text) in &trace.lines {
         for (pid, after) in [(11, 0), (12, 1)] {
             weaver.event(&Event::Process(pid));
-            let bytes = text.as_bytes();
-            weaver.take(&Line { ns: ns + after, bytes, first: true, last: true, terminated: true });
+            weaver.take(&line(ns + after, text));
         }
     }
     let drawn = weaver.finish();
@@ -154,9 +108,9 @@ fn each_process_has_its_own_tracks() {
 
 #[test]
 fn a_program_and_its_dispatches_stand_on_their_tracks() {
-    let mut trace = Trace::default();
-    trace.program(&[30, 50]);
-    let (picture, drawn, plan, device) = trace.drawn(1_000);
+    let mut trace = brisk();
+    trace.program(40, 4, &[30, 50]);
+    let (picture, drawn, plan, device) = drawn(&trace, 1_000);
     assert!(plan.whole);
     assert_eq!((drawn.dispatches, drawn.device_ns), (2, device));
     assert_eq!(picture.on(Track::Programs(0)), [(10, Some(trace.now))]);
@@ -176,28 +130,28 @@ fn a_program_and_its_dispatches_stand_on_their_tracks() {
 
 #[test]
 fn what_is_open_at_the_end_has_no_end_and_says_so() {
-    let mut trace = Trace::default();
-    trace.dispatch(0, 2, 7, 30);
-    let detail = Trace::detail(1, 2, 8);
+    let mut trace = brisk();
+    trace.dispatch(0, 2, 7, 4, 30);
+    let detail = detail(1, 2, 8);
     trace.begin(&detail);
     trace.line(4, &format!("end phase=command-dispatch {detail}"));
-    let (picture, ..) = trace.drawn(1_000);
+    let (picture, ..) = drawn(&trace, 1_000);
     let last = picture.spans.last().unwrap();
     assert_eq!((last.0, last.3, last.4.open), (Track::Device(0), None, true));
     assert_eq!(picture.on(Track::Launches(0)).len(), 2);
     // Killed while it was launched: the launch is what is open.
     trace.lines.pop();
-    let (picture, ..) = trace.drawn(1_000);
+    let (picture, ..) = drawn(&trace, 1_000);
     let last = picture.spans.last().unwrap();
     assert_eq!((last.0, last.3, last.4.open), (Track::Launches(0), None, true));
 }
 
 #[test]
 fn a_dispatch_that_begins_again_was_left_at_that_moment() {
-    let mut trace = Trace::default();
-    trace.begin(&Trace::detail(0, 2, 7));
-    trace.dispatch(0, 2, 7, 30);
-    let (picture, ..) = trace.drawn(1_000);
+    let mut trace = brisk();
+    trace.begin(&detail(0, 2, 7));
+    trace.dispatch(0, 2, 7, 4, 30);
+    let (picture, ..) = drawn(&trace, 1_000);
     let left: Vec<_> = picture.spans.iter().filter(|s| s.4.left).collect();
     assert_eq!(left.len(), 1);
     assert!(left[0].3.is_some() && !left[0].4.open);
@@ -205,30 +159,28 @@ fn a_dispatch_that_begins_again_was_left_at_that_moment() {
 
 #[test]
 fn contexts_that_overlap_have_tracks_of_their_own() {
-    let mut trace = Trace::default();
-    let (a, b) = (Trace::detail(0, 2, 7), Trace::detail(0, 3, 8));
+    let mut trace = brisk();
+    let (a, b) = (detail(0, 2, 7), detail(0, 3, 8));
     for _ in 0..3 {
         trace.begin(&a);
         trace.begin(&b);
         for detail in [&a, &b] {
-            trace.line(4, &format!("end phase=command-dispatch {detail}"));
-            trace.line(0, &format!("sync-begin phase=command-post-dispatch {detail}"));
-            trace.line(9, &format!("sync-end phase=command-post-dispatch {detail}"));
+            trace.end(detail, 4, 9);
         }
     }
-    let (picture, drawn, _, device) = trace.drawn(1_000);
+    let (picture, drawn, _, device) = drawn(&trace, 1_000);
     assert_eq!((picture.on(Track::Device(0)).len(), picture.on(Track::Device(1)).len()), (3, 3));
     assert_eq!(drawn.device_ns, device);
 }
 
 #[test]
 fn a_long_run_is_trimmed_to_its_start_its_slowest_and_its_end() {
-    let mut trace = Trace::default();
+    let mut trace = brisk();
     for n in 0..200 {
-        trace.program(&[10, 20, if n == 100 { 90_000 } else { 30 }, 40]);
+        trace.program(40, 4, &[10, 20, if n == 100 { 90_000 } else { 30 }, 40]);
     }
     for most in [300, 600, 1_200, 2_000] {
-        let (picture, drawn, plan, _) = trace.drawn(most);
+        let (picture, drawn, plan, _) = drawn(&trace, most);
         assert!(!plan.whole);
         assert_eq!(drawn.completed, 800);
         assert!(drawn.spans <= most && drawn.spans > most / 3, "{most}: {drawn:?}");
@@ -239,18 +191,18 @@ fn a_long_run_is_trimmed_to_its_start_its_slowest_and_its_end() {
         let launches = picture.on(Track::Launches(0)).len() as u64;
         assert_eq!((launches, device.len() as u64), (drawn.dispatches, drawn.dispatches));
     }
-    let (_, drawn, plan, device) = trace.drawn(5_000);
+    let (_, drawn, plan, device) = drawn(&trace, 5_000);
     assert!(plan.whole);
     assert_eq!((drawn.dispatches, drawn.device_ns), (800, device));
 }
 
 #[test]
 fn whole_programs_are_drawn_from_the_start() {
-    let mut trace = Trace::default();
+    let mut trace = brisk();
     for _ in 0..100 {
-        trace.program(&[10, 20, 30, 40]);
+        trace.program(40, 4, &[10, 20, 30, 40]);
     }
-    let (picture, ..) = trace.drawn(400);
+    let (picture, ..) = drawn(&trace, 400);
     let end_of_first_window =
         picture.spans.iter().filter(|s| s.0 == Track::Device(0)).map(|s| s.4.place.unwrap().2);
     // Indices go 0, 1, 2, 3 over and over: no program is cut.
@@ -260,11 +212,11 @@ fn whole_programs_are_drawn_from_the_start() {
 
 #[test]
 fn a_trace_without_program_lines_is_trimmed_as_well() {
-    let mut trace = Trace::default();
+    let mut trace = brisk();
     for _ in 0..500 {
-        trace.dispatch(0, 1, 7, 30);
+        trace.dispatch(0, 1, 7, 4, 30);
     }
-    let (picture, drawn, ..) = trace.drawn(100);
+    let (picture, drawn, ..) = drawn(&trace, 100);
     assert!(drawn.spans <= 100 && drawn.dispatches > 20, "{drawn:?}");
     assert_eq!(picture.on(Track::Device(0)).last().unwrap().1, Some(trace.now));
 }

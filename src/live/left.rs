@@ -21,7 +21,7 @@ pub const SHELVED: usize = HANDED + 4;
 pub const FLOOR: usize = HANDED + 5;
 /// … since when.
 pub const FLOOR_NS: usize = HANDED + 6;
-/// The process whose lines were printed last.
+/// Whose the last line was.
 pub const WRITER: usize = HANDED + 7;
 
 /// What the consumer leaves.

@@ -166,20 +166,22 @@ impl Clients {
     /// What the clients of this moment add up to. A sum is unknown when no client has a part of it.
     pub fn end(&mut self) -> Totals {
         let mut totals = Totals::default();
+        // A part that no sum has room for is no amount of memory: it is left out, as one that its device cannot have.
         let add = |sum: &mut Option<u64>, part: Option<u64>| {
-            if let Some(part) = part {
-                *sum = Some(sum.unwrap_or(0).saturating_add(part));
-            }
+            let whole = part.map(|part| sum.unwrap_or(0).checked_add(part));
+            *sum = whole.flatten().or(*sum);
+            whole == Some(None)
         };
         for client in self.all.iter_mut().filter(|c| c.moment == self.moment) {
             let now = client.now;
             totals.clients += 1;
             totals.unknown += u32::from(now.is_unknown());
             totals.gaps += u32::from(now.is_unknown() && !client.known.is_unknown());
-            totals.rejected += u32::from(now.rejected);
-            add(&mut totals.gtt, now.gtt);
-            add(&mut totals.gtt_total, now.gtt_total);
-            add(&mut totals.vram, now.vram);
+            let mut rejected = now.rejected;
+            rejected |= add(&mut totals.gtt, now.gtt);
+            rejected |= add(&mut totals.gtt_total, now.gtt_total);
+            rejected |= add(&mut totals.vram, now.vram);
+            totals.rejected += u32::from(rejected);
             if let Some(key) = now.key {
                 self.keys[key as usize] = true;
             }
@@ -197,7 +199,8 @@ impl Clients {
     /// The clients of this moment that a process holds, GTT summed, bytes.
     pub fn held_by(&self, pid: i32) -> Option<u64> {
         let held = self.all.iter().filter(|c| c.moment == self.moment && c.pids.contains(&pid));
-        held.filter_map(|c| c.now.gtt).fold(None, |sum, part| Some(sum.unwrap_or(0_u64).saturating_add(part)))
+        let add = |sum: Option<u64>, part| sum.unwrap_or(0).checked_add(part).map(Some);
+        held.filter_map(|c| c.now.gtt).try_fold(None, add).flatten()
     }
 
     /// Which keys GTT was from.

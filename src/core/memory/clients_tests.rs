@@ -160,6 +160,22 @@ fn more_than_the_device_has_is_a_counter_below_0() {
 }
 
 #[test]
+fn a_sum_never_runs_over() {
+    let mut clients = Clients::default();
+    let large = |id| {
+        body(&format!("drm-driver: amdgpu\ndrm-client-id: {id}\ndrm-resident-gtt: 9007199254740000 KiB\n"))
+    };
+    let three = [1, 2, 3].map(|id| (large(id), at(1, id)));
+    let totals = moment(&mut clients, 1, &three);
+    assert_eq!(
+        (totals.gtt, totals.rejected, totals.state(1, 0)),
+        (Some(18_446_744_073_707_520_000), 1, State::Partial),
+        "two fit"
+    );
+    assert_eq!(clients.held_by(1), None, "nobody holds as much");
+}
+
+#[test]
 fn memory_does_not_grow_with_clients_that_come_and_go() {
     let mut clients = Clients::default();
     for id in 0..3 * REMEMBERED as u64 {

@@ -79,38 +79,14 @@ mod tests {
 
     use super::*;
     use crate::core::book::Book;
-    use crate::core::lines::Line;
     use crate::core::profile::{Open, Profile};
+    use crate::core::test_trace::{Trace, line};
 
-    /// One process' trace: `runs` programs of two commands, whose devices take what is given, line by line: stamps are
-    /// given when it is mixed with others'.
+    /// One process' trace, line by line; stamps are given when it is mixed with others'.
     fn lines(runs: u64) -> Vec<String> {
-        let program = "main_commands=2 init_commands=0";
-        let mut all = Vec::new();
-        for _ in 0..runs {
-            all.push(format!("begin phase=command-program {program}"));
-            all.push(format!("sync-end phase=transient-bind-pre {program}"));
-            all.push(format!("sync-begin phase=transient-bind-post {program}"));
-            for index in 0..2 {
-                let d = format!(
-                    "list=main index={index} list_commands=2 ordinal={index} kind=Kernel kernel_id={} bindings=1",
-                    index + 7
-                );
-                all.extend(
-                    [
-                        "sync-begin phase=command-pre-dispatch",
-                        "sync-end phase=command-pre-dispatch",
-                        "begin phase=command-dispatch",
-                        "end phase=command-dispatch",
-                        "sync-begin phase=command-post-dispatch",
-                        "sync-end phase=command-post-dispatch",
-                    ]
-                    .map(|head| format!("{head} {d}")),
-                );
-            }
-            all.push(format!("end phase=command-program {program}"));
-        }
-        all.into_iter().map(|line| format!("hrx debug serial: {line}")).collect()
+        let mut trace = Trace::default();
+        (0..runs).for_each(|_| trace.program(7, 1, &[1, 1]));
+        trace.lines.into_iter().map(|(_, text)| text).collect()
     }
 
     /// A book that was told lines with their writer and stamp.
@@ -122,8 +98,7 @@ mod tests {
                 last = *writer;
                 book.writer(*writer);
             }
-            let line = Line { ns: *ns, bytes: text.as_bytes(), first: true, last: true, terminated: true };
-            book.take(&line, |_, _| {});
+            book.take(&line(*ns, text), |_, _| {});
         }
         book.finish();
         book.profile
@@ -179,8 +154,8 @@ mod tests {
             whole[from..to].iter().enumerate().map(move |(n, text)| (writer, ns + n as u64, text.clone()))
         };
         // Process 2 completes a dispatch and is in its second; of process 1 a line is broken meanwhile.
-        let mut all: Vec<_> = of(2, 0, 12, 10).collect();
-        all.extend(of(1, 0, 6, 30));
+        let mut all: Vec<_> = of(2, 0, 14, 10).collect();
+        all.extend(of(1, 0, 8, 30));
         all.push((1, 40, "hrx debug serial: begin phase=command-dispatch".to_owned()));
         all.push((1, 41, "text".to_owned()));
         let profile = told(&all);
@@ -191,7 +166,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_processes_and_what_was_open_is_kept_and_counted() {
-        let begun = &lines(1)[..6];
+        let begun = &lines(1)[..8];
         let mut all = Vec::new();
         for process in 1..=MOST_WRITERS as u32 + 50 {
             all.extend(begun.iter().map(|text| (process, u64::from(process) * 10, text.clone())));

@@ -46,8 +46,8 @@ pub struct Consumer {
     shelved: u64,
     strands: Strands,
     source_lines: u64,
-    /// The process whose lines were printed last, as the log has it; 0 = none.
-    process: u32,
+    /// Whose the last line was, as the log has it; 0 = nobody knows. Absent when the word of it may be lost.
+    process: Option<u32>,
     assembler: Assembler,
     writer: trace::Writer,
     log: Option<LogFile>,
@@ -158,7 +158,7 @@ impl Consumer {
             if out.writer != READER {
                 self.source_lines += 1;
                 self.name_writer(out.writer as u32);
-            } else if self.process != 0 && memmem::find(out.fragment.bytes, MARK).is_some() {
+            } else if self.process != Some(0) && memmem::find(out.fragment.bytes, MARK).is_some() {
                 // A trace line that was read is of nobody knows whom: a static program, say, beside one that prints here.
                 self.name_writer(0);
             }
@@ -173,8 +173,8 @@ impl Consumer {
 
     /// Whose the lines from here on are; 0 = nobody knows.
     fn name_writer(&mut self, process: u32) {
-        if self.process != process {
-            self.process = process;
+        if self.process != Some(process) {
+            self.process = Some(process);
             self.book.writer(process);
             if self.log.is_some() {
                 trace::note(&mut self.text, trace::WRITER, &process.into());
@@ -198,8 +198,7 @@ impl Consumer {
                 }
             }
             if log.lost() != lost {
-                // The word of whose the lines are may be among what was lost.
-                self.process = 0;
+                self.process = None;
             }
         }
         self.text.clear();

@@ -16,6 +16,9 @@ use crate::live::log::{self, LogFile};
 use crate::live::ring::{Ring, SAVED_WORDS};
 use crate::live::source::Source;
 
+/// What is saved of a process whose name the log may lack.
+const NOT_SAID: u64 = u64::MAX;
+
 impl Consumer {
     /// A consumer that goes on where the ring says the last one saved, or at the beginning.
     pub fn new(
@@ -29,8 +32,8 @@ impl Consumer {
         let log = log.map(|log| resumed_log(log, &saved));
         let handed = ring.handed();
         let mut book = saved_book(&ring);
-        let process = saved[WRITER] as u32;
-        book.writer(process);
+        let process = u32::try_from(saved[WRITER]).ok();
+        book.writer(process.unwrap_or(0));
         let strands = resumed_strands(source, log.as_ref(), &saved);
         let prints = source.map(|source| (Arc::clone(&source.ring), saved[PRINTED]));
         Consumer {
@@ -72,7 +75,7 @@ impl Consumer {
         }
         saved[HANDED] = self.handed;
         (saved[SOURCE_LINES], saved[CUT_LINES]) = (self.source_lines, self.strands.cut);
-        saved[WRITER] = u64::from(self.process);
+        saved[WRITER] = self.process.map_or(NOT_SAID, u64::from);
         (saved[FLOOR], saved[FLOOR_NS]) = self.strands.floor().unwrap_or_default();
         if let Some(shelf) = &self.shelf {
             self.shelved = shelf.put(self.shelved, &self.strands.save());

@@ -83,6 +83,26 @@ fn a_successor_has_the_lines_that_had_begun_and_the_one_that_was_too_long_to_hol
 }
 
 #[test]
+fn behind_a_loss_it_is_said_anew_whose_a_line_is() {
+    let run = Run::new("loss");
+    let mut consumer = run.consumer();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    consumer.log = Some(LogFile::resume(full, "full".into(), 0));
+    let serial = format!("{}begin phase=command-list list=main\n", String::from_utf8_lossy(MARK));
+    // The word of the print is lost with it, so what is read behind it must not seem to be the print's before it.
+    run.print(1, 1, b"lost\n");
+    take_all(&mut consumer);
+    consumer.flush();
+    assert_eq!(consumer.process, None);
+    for thread in [0, 1] {
+        run.print(thread, 2, serial.as_bytes());
+        take_all(&mut consumer);
+    }
+    let text = String::from_utf8_lossy(&consumer.text).into_owned();
+    assert_eq!(text, format!("{WROTE} 0\n2 {serial}{WROTE} 9\n2 {serial}"));
+}
+
+#[test]
 fn last_words_of_several_are_all_in_the_log_and_the_last_is_marked() {
     let run = Run::new("words");
     let mut consumer = run.consumer();

@@ -202,7 +202,7 @@ fn a_dispatch_that_begins_again_while_it_is_open_is_warned_about() {
     trace.dispatch(1, 0, 42, [10, 10, 10]);
     let (done, report) = parsed(&trace.text, &[]);
     assert_eq!(report["coverage"]["repeated"], 1);
-    assert!(done.out().contains("1 dispatches began again while they were open"), "{}", done.out());
+    assert!(done.out().contains("1 dispatch began again while open"), "{}", done.out());
 }
 
 #[test]
@@ -293,6 +293,27 @@ fn a_run_that_dies_in_a_dispatch_names_it() {
         let again: Value = serde_json::from_slice(&again.stdout).unwrap();
         assert_eq!(again["open"], report["open"]);
     }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_no_whole_one() {
+    let dir = Dir::new("cut-run");
+    let target = "--tokens 5 --commands 10 --prefill-commands 0 --no-load --die-in-dispatch 27";
+    let target: Vec<&str> = target.split(' ').collect();
+    let done = wrap(demo(&["-p", "-o", "run", "--echo", "none"], &target)).cwd(dir.path()).run();
+    assert_eq!(done.died_of(), Some(9));
+    let report = dir.json("run/report.json");
+    let program = &report["programs"][0];
+    assert_eq!((program["dispatches"].as_u64(), program["runs"].as_f64()), (Some(26), Some(2.6)));
+    assert_eq!((program["runs_begun"].as_u64(), program["steady_runs"].as_u64()), (Some(3), Some(1)));
+    // Of the time behind the first run, a part lies in the run that was cut off.
+    let time = |name: &str| program[name].as_u64().unwrap();
+    assert!(time("steady_mean_ns") + time("first_run_ns") < time("total_ns"), "{program}");
+    for text in [": 2.60 runs (3 begun), 26 dispatches, ", "; mean of the 1 whole run behind it "] {
+        assert!(done.err().contains(text), "no {text:?} in {}", done.err());
+    }
+    let csv = wrap(["parse", "run", "--csv", "-", "--report", "/dev/null"]).cwd(dir.path()).run().out();
+    assert!(csv.lines().nth(1).is_some_and(|row| row.contains(",2.6,")), "{csv}");
 }
 
 #[test]

@@ -50,9 +50,14 @@ pub fn clipped(text: &str, width: usize) -> String {
     short
 }
 
-/// `1 line`, `2 lines`: a count with its noun.
+/// `1 line`, `2 lines`, `2 dispatches`: a count with its noun.
 pub fn count(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{n} {noun}{ending}")
 }
 
 #[cfg(test)]
@@ -76,6 +81,10 @@ mod tests {
     fn counts_have_their_noun() {
         assert_eq!(count(1, "line"), "1 line");
         assert_eq!(count(0, "line"), "0 lines");
+        assert_eq!(
+            (count(1, "dispatch"), count(2, "dispatch")),
+            ("1 dispatch".to_owned(), "2 dispatches".to_owned())
+        );
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn table(out: &mut String, program: &Program, profile: &Profile, names: &Catalog
         "\nPROGRAM {}: {}, {}, {} ms on the device",
         title(program),
         runs(program),
-        dispatches(program.dispatches),
+        count(program.dispatches, "dispatch"),
         fixed(total, 1_000_000, 3)
     );
     let steady = match program.steady.mean() {
@@ -135,10 +135,6 @@ fn table(out: &mut String, program: &Program, profile: &Profile, names: &Catalog
         cells.push(rest);
     }
     out.push_str(&columns(&head, &cells, 9));
-}
-
-fn dispatches(n: u64) -> String {
-    if n == 1 { "1 dispatch".to_owned() } else { format!("{n} dispatches") }
 }
 
 fn cells(row: &Row, total: u64, view: View) -> Vec<String> {
@@ -209,7 +205,11 @@ fn open(out: &mut String, profile: &Profile, names: &Catalogue, end_ns: u64) {
     if all.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nOPEN: {} begun and not finished, in no total", dispatches(profile.open_count()));
+    let _ = writeln!(
+        out,
+        "\nOPEN: {} begun and not finished, in no total",
+        count(profile.open_count(), "dispatch")
+    );
     for open in all.iter().take(20) {
         let of = Some(open.key.process).filter(|_| profile.coverage.processes > 1);
         let process = of.map_or(String::new(), |pid| format!("process {pid}: "));

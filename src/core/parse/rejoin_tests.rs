@@ -1,9 +1,12 @@
-use std::collections::BTreeMap;
-
-use proptest::prelude::*;
+#[path = "rejoin_certain_tests.rs"]
+mod certain;
+#[path = "rejoin_prefix_tests.rs"]
+mod prefix;
 
 use super::*;
 use crate::core::lines::{Assembler, Splitter};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// A piece of text that one writer writes at once.
 type Piece = Vec<u8>;
@@ -54,6 +57,7 @@ fn pieces(texts: &[&str]) -> Vec<Piece> {
 }
 
 const HEAD: &str = "hrx debug serial: begin phase=command-dispatch";
+
 const DETAIL: &str = " list=main index=3 list_commands=9 ordinal=3 kind=Kernel kernel_id=77 bindings=5";
 
 #[test]
@@ -96,13 +100,6 @@ fn a_head_behind_foreign_text_has_no_time_of_its_own() {
 }
 
 #[test]
-fn a_trace_that_is_logged_with_a_prefix_has_its_lines_times() {
-    let line = format!("\x1b[34m0.01.234.567\x1b[0m \x1b[32mI \x1b[0m{HEAD}{DETAIL}\n");
-    let out = take(&vec![line.into_bytes(); 20]);
-    assert_eq!(out.events.iter().filter(|e| e.1).count(), 20 - PREFIXED as usize);
-}
-
-#[test]
 fn waits_of_commands_outside_the_traced_range_have_no_detail() {
     let wait = [
         "hrx debug serial: sync-begin phase=command-pre-dispatch",
@@ -113,30 +110,6 @@ fn waits_of_commands_outside_the_traced_range_have_no_detail() {
     let out = take(&pieces(&[wait, wait].concat()));
     assert_eq!((out.events.len(), out.broken), (4, 0), "{out:?}");
     assert!(out.events.iter().all(|e| e.4.is_none() && e.1));
-}
-
-#[test]
-fn two_heads_before_a_detail_are_both_lost_and_counted() {
-    let other = "hrx debug serial: end phase=command-dispatch";
-    let out = take(&pieces(&[HEAD, other, DETAIL, DETAIL, "\n", "\n", HEAD, DETAIL, "\n"]));
-    assert_eq!(out.broken, 2);
-    assert_eq!(out.events.len(), 1, "the line behind them is whole: {out:?}");
-    assert_eq!(out.events[0].0, 6);
-}
-
-#[test]
-fn a_detail_that_never_comes_is_forgotten_after_a_while() {
-    let mut rejoiner = Rejoiner::default();
-    let mut events = 0;
-    let mut line = |ns: u64, text: &str, events: &mut u64| {
-        rejoiner.take(ns, text.as_bytes(), |part| *events += u64::from(matches!(part, Part::Serial(_))));
-    };
-    let whole = format!("{HEAD}{DETAIL}");
-    line(0, &format!("{HEAD}hrx debug serial: end phase=command-dispatch"), &mut events);
-    line(1, &whole, &mut events);
-    assert_eq!(events, 0, "whose detail that is, is not certain");
-    line(FORGET + 2, &whole, &mut events);
-    assert_eq!(events, 1);
 }
 
 #[test]
@@ -188,92 +161,6 @@ fn every_phase_is_joined_with_its_own_fields_alone() {
             assert_eq!(out.broken, u64::from(!joined), "{phase}{detail}");
         }
     }
-}
-
-/// Lines that a logger writes, whole, as the trace's own stamps would have it.
-fn logged(prefix: &str) -> Vec<u8> {
-    format!("{prefix}{HEAD}{DETAIL}\n").into_bytes()
-}
-
-#[test]
-fn words_of_a_loggers_prefix_are_a_clock_a_level_and_colours() {
-    for (prefix, is) in [
-        ("0.01.234.567 I ", true),
-        ("[2026-01-02T03:04:05+00:00] srv  INFO ", true),
-        ("\x1b[34m12:00\x1b[0m DEBUG ", true),
-        ("\x1b[1;32mW\x1b[0m ", true),
-        ("llama: ", false),
-        ("12:00 ok ", false),
-        ("12:00x ", false),
-        ("\x1b34m ", false),
-    ] {
-        assert_eq!(is_prefix(prefix.as_bytes()), is, "{prefix:?}");
-        let out = take(&vec![logged(prefix); 10]);
-        assert_eq!(out.events.iter().filter(|e| e.1).count(), if is { 2 } else { 0 }, "{prefix:?}");
-        let shown = if is { 8 } else { 10 };
-        assert_eq!(String::from_utf8_lossy(&out.shown), prefix.repeat(shown), "{prefix:?}");
-    }
-}
-
-#[test]
-fn one_bare_head_or_one_behind_text_undoes_what_prefixes_were_taken_for() {
-    let prefixed = || vec![logged("0.01 I "); 9];
-    for (between, exact) in [(logged(""), 1 + 1), (logged("llama: "), 1 + 1), (logged("0.02 W "), 1 + 10)] {
-        let out = take(&[prefixed(), vec![between.clone()], prefixed()].concat());
-        assert_eq!(out.events.len(), 19);
-        let count = out.events.iter().filter(|e| e.1).count();
-        assert_eq!(count, exact, "{}", String::from_utf8_lossy(&between));
-    }
-}
-
-#[test]
-fn any_kind_of_bare_head_says_that_the_trace_is_not_logged() {
-    // Whole, whole as the one before, and cut.
-    for bare in [vec![logged("")], vec![logged(""); 2], pieces(&[HEAD, "\n", DETAIL, "\n"])] {
-        let out = take(&[bare.clone(), vec![logged("0.01 I "); 20]].concat());
-        assert_eq!(out.events.iter().skip(bare.len().min(2)).filter(|e| e.1).count(), 0);
-    }
-}
-
-#[test]
-fn a_confusion_is_forgotten_after_its_time_and_not_at_it() {
-    for (ns, events) in [(FORGET + 5, 0), (FORGET + 6, 1)] {
-        let mut rejoiner = Rejoiner::default();
-        let mut seen = 0;
-        let mut line = |ns: u64, text: &str| {
-            rejoiner.take(ns, text.as_bytes(), |part| seen += u64::from(matches!(part, Part::Serial(_))));
-        };
-        line(5, &format!("{HEAD}hrx debug serial: end phase=command-dispatch"));
-        line(ns, &format!("{HEAD}{DETAIL}"));
-        assert_eq!(seen, events, "{ns}");
-    }
-}
-
-#[test]
-fn as_many_details_as_heads_end_a_confusion() {
-    let other = "hrx debug serial: end phase=command-dispatch";
-    for (order, broken, events) in [
-        (&[HEAD, other, DETAIL, "\n", DETAIL, "\n", HEAD, DETAIL, "\n"][..], 2, 1),
-        (&[HEAD, other, DETAIL, "\n", HEAD, DETAIL, DETAIL, "\n", "\n", HEAD, DETAIL, "\n"], 3, 1),
-        (&[HEAD, other, HEAD, DETAIL, DETAIL, "\n", "\n", "\n", HEAD, DETAIL, "\n"], 4, 0),
-    ] {
-        let out = take(&pieces(order));
-        assert_eq!((out.broken, out.events.len()), (broken, events), "{order:?}: {out:?}");
-    }
-}
-
-#[test]
-fn the_next_line_may_be_of_a_trace_line_until_all_that_it_lacks_has_come() {
-    let mut rejoiner = Rejoiner::default();
-    let mut after = |text: &str| {
-        rejoiner.take(0, text.as_bytes(), |_| {});
-        rejoiner.in_trace_line()
-    };
-    let both = format!("{HEAD}{DETAIL}llama: x");
-    assert_eq!([&both, "", "text"].map(&mut after), [true, false, false]);
-    assert_eq!([HEAD, DETAIL].map(&mut after), [true, false]);
-    let two = format!("{HEAD}{HEAD}");
-    assert_eq!([&two, DETAIL, DETAIL, ""].map(&mut after), [true, true, false, false]);
 }
 
 #[test]

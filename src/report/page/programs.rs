@@ -28,7 +28,8 @@ pub(super) fn programs(out: &mut String, subject: &Subject<'_>, profile: &Profil
     }
     if left > 0 {
         out.push_str(&format!(
-            "<p>{left} programs with less time are in the text report and in report.json.</p>\n"
+            "<p>In the text report and in report.json: {} with less time.</p>\n",
+            count(left as u64, "program")
         ));
     }
 }
@@ -38,13 +39,13 @@ fn one_program(out: &mut String, subject: &Subject<'_>, profile: &Profile, progr
     let rows = rows(program, profile, subject.names, view);
     let total = program.total();
     out.push_str(&format!(
-        "<h2>Program: {} list of {} commands <span class=\"dim\">[{}]</span></h2>\n<p>{}, {} dispatches, {} ms on the \
+        "<h2>Program: {} list of {} commands <span class=\"dim\">[{}]</span></h2>\n<p>{}, {}, {} ms on the \
          device. Shares are compared inside one program only.</p>\n",
         program.list.name(),
         program.commands,
         program.fingerprint(),
         runs(program),
-        program.dispatches,
+        count(program.dispatches, "dispatch"),
         fixed(total, 1_000_000, 3)
     ));
     account(out, program);

@@ -31,8 +31,8 @@ pub(super) fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names
             percent(c.unresolved, c.completed)
         );
     }
-    for (n, what) in troubles(c).into_iter().filter(|(n, _)| *n > 0) {
-        let _ = writeln!(out, "  {n} {what}");
+    for (n, noun, what) in troubles(c).into_iter().filter(|(n, ..)| *n > 0) {
+        let _ = writeln!(out, "  {} {what}", count(n, noun));
     }
     if c.processes > 1 {
         let _ = writeln!(
@@ -51,27 +51,26 @@ pub(super) fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names
     let _ = writeln!(out, "  names: {}", mapped(profile, names));
 }
 
-/// What was not as it should be: how often, and what.
-fn troubles(c: &Coverage) -> [(u64, &'static str); 8] {
+/// What was not as it should be: how many of what, and how.
+fn troubles(c: &Coverage) -> [(u64, &'static str, &'static str); 8] {
     [
-        (c.orphans, "ends without a beginning: the trace begins in the middle, or lines are missing"),
-        (c.broken, "dispatches with a broken line: neither counted nor open"),
-        (c.untimed, "events behind other text in their line, so without a time of their own"),
+        (c.orphans, "end", "without a beginning: the trace begins in the middle, or lines are missing"),
+        (c.broken, "dispatch", "with a broken line: neither counted nor open"),
+        (c.untimed, "event", "behind other text in its line, so without a time of its own"),
         (
             c.overlapping,
-            "dispatches began while another was open: more than one context or process wrote this trace",
+            "dispatch",
+            "began while another was open: more than one context or process wrote this trace",
         ),
         (
             c.repeated,
-            "dispatches began again while they were open: a line or a run was lost, or two processes wrote this trace \
+            "dispatch",
+            "began again while open: a line or a run was lost, or two processes wrote this trace \
              whose lines cannot be told apart; then times around them may be of two",
         ),
-        (
-            c.left,
-            "dispatches were open in processes that wrote nothing more while many others did: counted as open",
-        ),
-        (c.untraced_waits, "waits without a detail: commands outside the traced range"),
-        (c.failed_programs, "programs failed"),
+        (c.left, "dispatch", "left open by processes that wrote nothing more while many others did"),
+        (c.untraced_waits, "wait", "without a detail: commands outside the traced range"),
+        (c.failed_programs, "program", "failed"),
     ]
 }
 

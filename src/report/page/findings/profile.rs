@@ -108,8 +108,10 @@ pub(super) fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Pro
     if c.overlapping + c.repeated > 0 {
         all.push((
             Weight::Care,
-            format!("{} dispatches began while another or the same one was open: several contexts or processes wrote this \
-                     trace.", c.overlapping + c.repeated),
+            format!(
+                "{} began while another or the same one was open: several contexts or processes wrote this trace.",
+                count(c.overlapping + c.repeated, "dispatch")
+            ),
         ));
     }
     all.push(floor(subject, profile));

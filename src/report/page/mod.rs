@@ -158,5 +158,5 @@ pub fn comparison(all: &[(Comparison, Sides)], view: View) -> String {
             }
         }
     }
-    page("comparison – hrx-wrap", &out)
+    page("comparison – hrx-wrap", &format!("<div class=\"compared\">\n{out}</div>\n"))
 }

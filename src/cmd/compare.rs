@@ -8,6 +8,7 @@ use crate::cli::CompareArgs;
 use crate::cmd::files::{apart, is_dash, read_of};
 use crate::cmd::found::find;
 use crate::cmd::keep::deliver;
+use crate::cmd::kept::Way;
 use crate::cmd::manifests;
 use crate::cmd::run::unit;
 use crate::core::compare::facts::Facts;
@@ -136,7 +137,7 @@ fn labels(all: &[Facts]) -> String {
 
 /// One run: its trace is read, its sums are kept, the rest is let go.
 fn facts(path: &Path, given: &[PathBuf]) -> anyhow::Result<Facts> {
-    let found = find(path, None)?;
+    let found = find(path, Way::default())?;
     let program = found.run.binary.as_ref().map(|b| Path::new(&b.path));
     let (names, naming) = manifests::load(given, program);
     let memory = found.samples.as_ref().map(|s| &s.series);

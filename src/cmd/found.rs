@@ -6,10 +6,9 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use regex::bytes::Regex;
 
 use crate::cmd::files::is_dash;
-use crate::cmd::kept::{Kept, read_trace};
+use crate::cmd::kept::{Kept, Way, read_trace};
 use crate::cmd::samples::{self, Samples};
 use crate::core::run::{Run, SCHEMA};
 use crate::sys::fd;
@@ -27,26 +26,25 @@ pub struct Found {
     pub running: bool,
 }
 
-/// The run that a path leads to: a run folder, a kept trace, or `-`. `pattern`: what lines of the host-weight trace look
-/// like, in place of what its record says.
+/// The run that a path leads to: a run folder, a kept trace, or `-`.
 ///
 /// # Errors
 /// A sentence that names the path, and what is wrong with it.
-pub fn find(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
+pub fn find(path: &Path, way: Way<'_>) -> anyhow::Result<Found> {
     if is_dash(path) {
-        let read = read_trace(&mut io::stdin().lock(), pattern).context("cannot read standard input")?;
+        let read = read_trace(&mut io::stdin().lock(), way).context("cannot read standard input")?;
         return from_trace(read, false).context("standard input");
     }
     let meta = path
         .metadata()
         .with_context(|| format!("cannot read {}: a run folder, a trace or -", path.display()))?;
-    if meta.is_dir() { from_folder(path, pattern) } else { from_file(path, pattern) }
+    if meta.is_dir() { from_folder(path, way) } else { from_file(path, way) }
         .with_context(|| path.display().to_string())
 }
 
-fn from_file(path: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
+fn from_file(path: &Path, way: Way<'_>) -> anyhow::Result<Found> {
     let mut file = File::open(path)?;
-    let read = read_trace(&mut file, pattern)?;
+    let read = read_trace(&mut file, way)?;
     // Asked after reading: a run that ended meanwhile has its end in what comes next time.
     let running = fd::is_locked(file.as_fd());
     let mut found = from_trace(read, running)?;
@@ -92,7 +90,7 @@ pub(super) fn from_trace(read: Kept, running: bool) -> anyhow::Result<Found> {
     Ok(Found { run, read, samples: None, running })
 }
 
-fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> {
+fn from_folder(folder: &Path, way: Way<'_>) -> anyhow::Result<Found> {
     let record = match std::fs::read(folder.join("run.json")) {
         Ok(text) => Some(serde_json::from_slice(&text).context("run.json is not JSON")?),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -103,7 +101,7 @@ fn from_folder(folder: &Path, pattern: Option<&Regex>) -> anyhow::Result<Found> 
         return Err(anyhow!("no run.json and no trace.log in it: not the folder of a run"));
     }
     let mut found =
-        if trace.exists() { from_file(&trace, pattern)? } else { from_trace(Kept::default(), false)? };
+        if trace.exists() { from_file(&trace, way)? } else { from_trace(Kept::default(), false)? };
     if let Some(fields) = record {
         found.run = Run::from_fields(fields).map_err(|e| anyhow!("run.json: {e}"))?;
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::cmd::kept::{Way, read_trace};
 use crate::cmd::manifests;
 use crate::cmd::places::Places;
 use crate::cmd::replaceable::{names_in, replaceable};
@@ -199,7 +200,7 @@ impl Kept {
     fn reread(&self) -> Option<Book> {
         // Reading from a pipe would take its reader's lines, and a device may have no end.
         let path = self.places.log.as_ref().filter(|path| path.is_file())?;
-        crate::cmd::kept::read_trace(&mut File::open(path).ok()?, None).ok().map(|read| read.book)
+        read_trace(&mut File::open(path).ok()?, Way::default()).ok().map(|read| read.book)
     }
 
     /// Our status, when the target exited with 0 and the report of its memory fails.

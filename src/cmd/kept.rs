@@ -5,9 +5,11 @@ use std::io::{self, Read};
 use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
+use crate::cmd::spool::Spool;
 use crate::core::book::Book;
 use crate::core::lines::{Assembler, Line};
 use crate::core::run::Run;
+use crate::core::shorthand::Writer;
 use crate::core::trace::{Item, NO_NEWLINE, Reader, WRITER};
 
 /// The field of the record that says how lines of the host-weight trace are known.
@@ -26,13 +28,26 @@ pub struct Kept {
     pub unstamped: u64,
 }
 
-/// Reads a kept trace to its end, in bounded memory. `pattern` is the user's for the host-weight trace, in place of the
-/// one that the run was made with.
+/// How a kept trace is read.
+#[derive(Debug, Default)]
+pub struct Way<'a> {
+    /// What lines of the host-weight trace look like to the user, in place of what the run was made with.
+    pub pattern: Option<&'a Regex>,
+    /// Where the events of its trace go, for a timeline.
+    pub spool: Option<&'a mut Spool>,
+}
+
+/// A block of events is as long as this, and by one piece of the trace longer.
+const BLOCK: usize = 64 << 10;
+
+/// Reads a kept trace to its end, in bounded memory.
 ///
 /// # Errors
 /// The file's.
-pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Kept> {
+pub fn read_trace(from: &mut dyn Read, way: Way<'_>) -> io::Result<Kept> {
+    let Way { pattern, mut spool } = way;
     let mut out = Kept::default();
+    out.book.shorthand = spool.as_ref().map(|_| Writer::default());
     if let Some(pattern) = pattern {
         out.book.weights.set_pattern(pattern.clone());
     }
@@ -49,14 +64,24 @@ pub fn read_trace(from: &mut dyn Read, pattern: Option<&Regex>) -> io::Result<Ke
                 }
                 fields.insert(key, value);
             }
-            Part::Pause => {}
+            Part::Pause => hand_over(book, &mut spool, BLOCK),
         }
         Ok(())
     })?;
     out.book.finish();
+    hand_over(&mut out.book, &mut spool, 0);
     out.torn = reader.finish();
     out.unstamped = reader.unstamped;
     Ok(out)
+}
+
+/// Moves the events that are at hand to where they go, if they are that many bytes.
+fn hand_over(book: &mut Book, spool: &mut Option<&mut Spool>, least: usize) {
+    if let (Some(short), Some(spool)) = (&mut book.shorthand, spool)
+        && short.out().len() >= least
+    {
+        spool.put(short.out());
+    }
 }
 
 /// What a kept trace consists of.

@@ -19,6 +19,7 @@ pub mod run;
 pub mod samples;
 pub mod search;
 pub mod self_test;
+pub mod spool;
 pub mod stamp;
 pub mod timeline;
 pub mod usage;

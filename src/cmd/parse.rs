@@ -9,11 +9,12 @@ use crate::cli::ParseArgs;
 use crate::cmd::files::{apart, is_dash, read_of};
 use crate::cmd::found::{Found, find, from_trace, open_samples};
 use crate::cmd::keep::{deliver, json_text};
-use crate::cmd::kept::Kept;
+use crate::cmd::kept::{Kept, Way};
 use crate::cmd::manifests;
 use crate::cmd::run::view;
 use crate::cmd::samples;
-use crate::cmd::timeline::{self, Matter};
+use crate::cmd::spool::Spool;
+use crate::cmd::timeline::{self, Events, Matter};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
@@ -27,7 +28,11 @@ use crate::report::{Source, Subject, page, tables, text};
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     check_apart(args)?;
-    let (mut found, made) = given(args)?;
+    if args.pictures.timeline.as_deref().is_some_and(is_dash) {
+        bail!("--timeline goes to a file, not to stdout: name one");
+    }
+    let mut spool = args.pictures.timeline.as_deref().map(Spool::beside);
+    let (mut found, made) = given(args, spool.as_mut())?;
     if let Some(percent) = args.reading.max_unattributed {
         found.run.max_unattributed_percent = Some(percent);
     }
@@ -44,7 +49,7 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     let (view, book) = (view(&args.tables), args.path.as_ref().map(|_| &found.read.book));
     let subject =
         Subject { run: &found.run, book, memory, source: &source, names: &names, naming: &naming, view };
-    write(args, &subject)?;
+    write(args, &subject, spool)?;
     let no_samples = memory.is_none_or(Series::is_empty);
     let nothing = found.run.tool.name.is_empty() && found.read.book.tally.lines == 0 && no_samples;
     if nothing {
@@ -79,11 +84,11 @@ fn fails(args: &ParseArgs, subject: &Subject<'_>) -> bool {
 }
 
 /// What the command line names, and its name in the report.
-fn given(args: &ParseArgs) -> anyhow::Result<(Found, String)> {
-    let pattern = args.reading.packed_pattern.as_ref();
+fn given(args: &ParseArgs, spool: Option<&mut Spool>) -> anyhow::Result<(Found, String)> {
+    let way = Way { pattern: args.reading.packed_pattern.as_ref(), spool };
     let (mut found, mut made) = match &args.path {
-        Some(path) if is_dash(path) => (find(path, pattern)?, "of standard input".to_owned()),
-        Some(path) => (find(path, pattern)?, format!("of {}", path.display())),
+        Some(path) if is_dash(path) => (find(path, way)?, "of standard input".to_owned()),
+        Some(path) => (find(path, way)?, format!("of {}", path.display())),
         None => (from_trace(Kept::default(), false)?, String::new()),
     };
     if let Some(path) = &args.samples.samples {
@@ -111,7 +116,7 @@ fn check_apart(args: &ParseArgs) -> anyhow::Result<()> {
     apart(&read, &written.map(|(option, path)| (option, path.as_deref())))
 }
 
-fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
+fn write(args: &ParseArgs, subject: &Subject<'_>, spool: Option<Spool>) -> anyhow::Result<()> {
     let files = [
         (&args.tables.csv, tables::csv as fn(&Profile, &Catalogue, View) -> String),
         (&args.tables.markdown, tables::markdown),
@@ -128,7 +133,7 @@ fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
         deliver(path, json_text(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    pictures(args, subject)?;
+    pictures(args, subject, spool)?;
     let stdout = [&args.json, &args.tables.csv, &args.tables.markdown, &args.pictures.html];
     let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
     if !taken {
@@ -140,15 +145,12 @@ fn write(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
 }
 
 /// Writes the page and the timeline, where they are asked for.
-fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
+fn pictures(args: &ParseArgs, subject: &Subject<'_>, spool: Option<Spool>) -> anyhow::Result<()> {
     if let Some(path) = &args.pictures.html {
         deliver(path, page::report(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let Some(path) = &args.pictures.timeline else { return Ok(()) };
-    if args.path.as_deref().is_some_and(is_dash) || is_dash(path) {
-        bail!("--timeline reads the trace twice and writes a file: give both by name, not -");
-    }
     // Of samples alone there is no trace, and the timeline shows them all the same.
     let none = Profile::default();
     let profile = subject.book.map_or(&none, |book| &book.profile);
@@ -160,7 +162,6 @@ fn pictures(args: &ParseArgs, subject: &Subject<'_>) -> anyhow::Result<()> {
         phases: subject.book.map_or(&[][..], |book| book.phases.spans()),
         most: args.pictures.timeline_max,
     };
-    let trace = args.path.as_ref().map(|p| if p.is_dir() { p.join("trace.log") } else { p.clone() });
-    timeline::write(&matter, trace.as_deref().filter(|t| t.exists()), path)
+    timeline::write(&matter, spool.map(Events::Spool), path)
         .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,4 +1,5 @@
-//! `timeline.pftrace`: drawn while the kept trace is read a second time, so that memory does not grow with the run.
+//! `timeline.pftrace`: drawn from the kept trace's events, once the sums of the whole run are known. Memory does not grow with
+//! the run: `parse` has kept the events in short, and a run that has just ended reads its log.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,6 +7,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::cmd::kept::{Part, each_line, pid};
+use crate::cmd::spool::Spool;
 use crate::core::event::{Event, Sink as _};
 use crate::core::memory::series::Series;
 use crate::core::names::Catalogue;
@@ -33,6 +35,15 @@ pub struct Matter<'a> {
     pub most: u64,
 }
 
+/// Where the events of the trace are.
+#[derive(Debug)]
+pub enum Events<'a> {
+    /// In the kept trace.
+    Log(&'a Path),
+    /// In short, as its first reading left them.
+    Spool(Spool),
+}
+
 /// What is written is handed on in pieces of this size.
 const PIECE: usize = 1 << 20;
 
@@ -41,15 +52,15 @@ const PIECE: usize = 1 << 20;
 ///
 /// # Errors
 /// That of either file.
-pub fn write(matter: &Matter<'_>, trace: Option<&Path>, to: &Path) -> io::Result<()> {
+pub fn write(matter: &Matter<'_>, events: Option<Events<'_>>, to: &Path) -> io::Result<()> {
     if to.metadata().is_ok_and(|m| !m.is_file()) {
-        return draw(matter, trace, to, &mut File::options().write(true).open(to)?);
+        return draw(matter, events, to, &mut File::options().write(true).open(to)?);
     }
     let mut name = to.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let new = to.with_file_name(name);
     let drawn = File::create(&new)
-        .and_then(|mut file| draw(matter, trace, to, &mut file))
+        .and_then(|mut file| draw(matter, events, to, &mut file))
         .and_then(|()| std::fs::rename(&new, to));
     if drawn.is_err() {
         let _ = std::fs::remove_file(&new);
@@ -57,41 +68,52 @@ pub fn write(matter: &Matter<'_>, trace: Option<&Path>, to: &Path) -> io::Result
     drawn
 }
 
-fn draw(matter: &Matter<'_>, trace: Option<&Path>, to: &Path, file: &mut dyn Write) -> io::Result<()> {
+fn draw(matter: &Matter<'_>, events: Option<Events<'_>>, to: &Path, file: &mut dyn Write) -> io::Result<()> {
     // Without a dispatch the lines draw nothing, however many there are.
-    let trace = trace.filter(|_| matter.profile.coverage.begun + matter.profile.coverage.completed > 0);
+    let events = events.filter(|_| matter.profile.coverage.begun + matter.profile.coverage.completed > 0);
     if to.extension().is_some_and(|e| e == "json") {
         let mut canvas = Chrome::new(matter.run, matter.names);
-        fill(&mut canvas, matter, trace, file)
+        fill(&mut canvas, matter, events, file)
     } else {
         let mut canvas = Perfetto::new(matter.run, matter.names, realtime_ns(matter.run));
-        fill(&mut canvas, matter, trace, file)
+        fill(&mut canvas, matter, events, file)
     }
 }
 
 fn fill<C: Drawing>(
     canvas: &mut C,
     matter: &Matter<'_>,
-    trace: Option<&Path>,
+    events: Option<Events<'_>>,
     file: &mut dyn Write,
 ) -> io::Result<()> {
     let plan = Plan::new(matter.profile, matter.most);
     let mut weaver = Weaver::new(canvas, plan);
-    if let Some(trace) = trace {
-        each_line(&mut File::open(trace)?, |part| {
-            match part {
-                Part::Line(line) => weaver.take(&line),
-                Part::Pause if weaver.canvas().take().len() >= PIECE => empty(weaver.canvas(), file)?,
-                Part::Note(key, value) if key == WRITER => weaver.event(&Event::Process(pid(&value))),
-                Part::Pause | Part::Note(..) => {}
-            }
-            Ok(())
-        })?;
+    match events {
+        Some(Events::Log(path)) => {
+            each_line(&mut File::open(path)?, |part| {
+                match part {
+                    Part::Line(line) => weaver.take(&line),
+                    Part::Note(key, value) if key == WRITER => weaver.event(&Event::Process(pid(&value))),
+                    Part::Note(..) => {}
+                    Part::Pause => relieve(weaver.canvas(), file)?,
+                }
+                Ok(())
+            })?;
+        }
+        Some(Events::Spool(spool)) => {
+            spool.replay(&mut weaver, Weaver::event, |weaver| relieve(weaver.canvas(), file))?;
+        }
+        None => {}
     }
     let drawn = weaver.finish();
     marks(canvas, &Beside { run: matter.run, memory: matter.memory, phases: matter.phases }, &plan, &drawn);
     canvas.close();
     empty(canvas, file)
+}
+
+/// Writes out what gathered, once it is worth it.
+fn relieve(canvas: &mut impl Drawing, file: &mut dyn Write) -> io::Result<()> {
+    if canvas.take().len() < PIECE { Ok(()) } else { empty(canvas, file) }
 }
 
 fn empty(canvas: &mut impl Drawing, file: &mut dyn Write) -> io::Result<()> {

@@ -10,6 +10,7 @@ use crate::core::parse::{llama, serial};
 use crate::core::phases::{Phase, Phases};
 use crate::core::profile::Profile;
 use crate::core::run::Run;
+use crate::core::shorthand::Writer;
 use crate::core::tally::Tally;
 use crate::core::weights::Weights;
 
@@ -26,6 +27,8 @@ pub struct Book {
     pub weights: Weights,
     /// Where the run was when.
     pub phases: Phases,
+    /// Its trace's events in short, where they are wanted.
+    pub shorthand: Option<Writer>,
     /// It goes on from another book's counts alone: what lines before said of memory is not in it.
     pub resumed: bool,
     rejoiner: Rejoiner,
@@ -58,7 +61,11 @@ impl Book {
 
     /// The lines from here on are of this process.
     pub fn writer(&mut self, pid: u32) {
-        self.profile.event(&Event::Process(pid));
+        let event = Event::Process(pid);
+        self.profile.event(&event);
+        if let Some(short) = &mut self.shorthand {
+            short.event(&event);
+        }
     }
 
     /// Takes one line: says what is in it and hands that to every sink. `foreign` gets what is not of the serial trace,
@@ -72,13 +79,16 @@ impl Book {
             // The middle of a very long line is text, whatever is in it.
             return foreign(line.bytes, line.last && line.terminated);
         }
-        let Book { tally, profile, holding, weights, phases, rejoiner, .. } = self;
+        let Book { tally, profile, holding, weights, phases, rejoiner, shorthand, .. } = self;
         let ends = line.last && line.terminated;
         let mut all = |event: &Event<'_>| {
             tally.event(event);
             profile.event(event);
             holding.event(event);
             phases.event(event);
+            if let Some(short) = shorthand {
+                short.event(event);
+            }
         };
         rejoiner.take(line.ns, line.bytes, |part| match &part {
             Part::Serial(event) => all(&Event::Serial(event)),
@@ -93,10 +103,13 @@ impl Book {
 
     /// The end of all lines.
     pub fn finish(&mut self) {
-        let Book { tally, profile, holding, rejoiner, .. } = self;
+        let Book { tally, profile, holding, rejoiner, shorthand, .. } = self;
         let mut all = |event: &Event<'_>| {
             tally.event(event);
             profile.event(event);
+            if let Some(short) = shorthand {
+                short.event(event);
+            }
         };
         rejoiner.finish(|part| match part {
             Part::Serial(event) => all(&Event::Serial(&event)),

@@ -6,10 +6,11 @@ use crate::core::memory::sample::Sample;
 use crate::core::memory::series::Series;
 use crate::core::phases::{Phase, Span};
 use crate::core::run::{End, Exit, Forwarded, Run, Stop};
+use crate::core::shorthand;
 use crate::core::test_trace::{Trace, fields, line};
 
 /// What was drawn, as one can compare it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Picture {
     spans: Vec<(Track, String, u64, Option<u64>, Facts)>,
     marks: Vec<(String, u64)>,
@@ -66,6 +67,7 @@ fn detail(index: u64, commands: u64, kernel: u64) -> String {
 /// Drawn with a number of spans at the most: the picture, what was drawn, the plan, and the profile's device time.
 fn drawn(trace: &Trace, most: u64) -> (Picture, Drawn, Plan, u64) {
     let mut book = Book::default();
+    book.shorthand = Some(shorthand::Writer::default());
     trace.each(|line| book.take(line, |_, _| {}));
     book.finish();
     let plan = Plan::new(&book.profile, most);
@@ -75,6 +77,12 @@ fn drawn(trace: &Trace, most: u64) -> (Picture, Drawn, Plan, u64) {
     let drawn = weaver.finish();
     picture.check();
     assert_eq!(drawn.spans, picture.spans.len() as u64);
+    // Lines that are read again and events that were kept in short draw the same.
+    let mut again = Picture::default();
+    let mut weaver = Weaver::new(&mut again, plan);
+    let short = book.shorthand.as_mut().unwrap().out();
+    shorthand::Reader::default().read(short, |event| weaver.event(event)).unwrap();
+    assert_eq!((weaver.finish(), &again), (drawn, &picture));
     (picture, drawn, plan, book.profile.programs().iter().map(|p| p.total()).sum())
 }
 

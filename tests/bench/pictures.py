@@ -4,8 +4,8 @@
     tests/bench/pictures.py [--rounds 5] [--tokens 1540]
 
 1540 tokens give 2.8 million lines, 475 MB. Every round runs each way once; the numbers are medians, the ratios medians of
-the ratios within a round. The aim: page and timeline together within twice the time of parse alone, that is a ratio of 3
-at the most for all three of them, and memory that does not grow with the trace.
+the ratios within a round. The aim: parse with page and timeline within twice the time of parse alone, and memory that does
+not grow with the trace.
 """
 import argparse
 import statistics

@@ -54,9 +54,14 @@ impl Dir {
     }
 
     pub fn text(&self, name: &str) -> String {
+        String::from_utf8_lossy(&self.bytes(name)).into_owned()
+    }
+
+    /// A file in it, as it is.
+    #[track_caller]
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
         let path = self.join(name);
-        String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
-            .into_owned()
+        std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
     /// A JSON file in it.

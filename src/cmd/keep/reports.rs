@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Kept;
 use crate::cmd::files::{deliver, replace};
-use crate::cmd::timeline::{self, Matter};
+use crate::cmd::timeline::{self, Events, Matter};
 use crate::core::names::Catalogue;
 use crate::core::profile::Profile;
 use crate::report::view::View;
@@ -90,9 +90,9 @@ impl Kept {
             most: places.timeline_max,
         };
         // Only a file can be read again.
-        let log = log.is_file().then_some(log.as_path());
+        let log = log.is_file().then_some(log);
         for path in inside("timeline.pftrace").into_iter().chain(places.timeline.clone()) {
-            let result = timeline::write(&matter, log, &path);
+            let result = timeline::write(&matter, log.map(|log| Events::Log(log)), &path);
             results.push((path, result));
         }
         results

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::cmd::kept::read_trace;
+use crate::cmd::kept::{Way, read_trace};
 use crate::core::duration::{MS, S};
 use crate::core::lines::{Assembler, Splitter};
 use crate::live::proc::Proc;
@@ -155,7 +155,8 @@ fn kill_and_look(front: &mut Child, out: &Path, numbers: &Path) -> anyhow::Resul
     })?;
     let report = std::fs::read_to_string(out.join("report.txt")).context("report.txt")?;
     ensure!(report.starts_with("PARTIAL: "), "the report does not say that it is partial");
-    let read = read_trace(&mut std::fs::File::open(out.join("trace.log"))?, None).context("trace.log")?;
+    let read =
+        read_trace(&mut std::fs::File::open(out.join("trace.log"))?, Way::default()).context("trace.log")?;
     let last = std::fs::read_to_string(numbers)?.lines().last().and_then(|n| n.trim().parse::<u64>().ok());
     let written = last.context("the target's own count")?;
     // The target counts from 1, and counts a line once it is written.

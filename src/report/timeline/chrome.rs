@@ -1,14 +1,14 @@
 //! Chrome's trace JSON, for viewers that do not read Perfetto's protobuf. Times in it are µs by its definition.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::io::Write as _;
 
 use serde_json::{Map, Value, json};
 
 use crate::core::names::Catalogue;
 use crate::core::run::Run;
 use crate::core::timeline::{Canvas, Facts, Name, Spans, Stretch, Track};
-use crate::report::timeline::{Drawing, kernel, title};
+use crate::report::timeline::bodies::Bodies;
+use crate::report::timeline::{Declared, Drawing, kernel, title};
 
 /// Writes a trace.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub struct Chrome<'a> {
     out: Vec<u8>,
     names: &'a Catalogue,
     pid: i32,
-    declared: HashSet<Track>,
+    declared: Declared,
+    bodies: Bodies,
     first: bool,
 }
 
@@ -24,34 +25,59 @@ impl<'a> Chrome<'a> {
     /// A trace with its head written.
     pub fn new(run: &Run, names: &'a Catalogue) -> Self {
         let out = br#"{"displayTimeUnit":"ns","traceEvents":["#.to_vec();
-        let mut new = Chrome { out, names, pid: run.pid.unwrap_or(1), declared: HashSet::new(), first: true };
-        new.event(&json!({"name": "process_name", "ph": "M", "pid": new.pid, "args": {"name": title(run)}}));
+        let mut new = Chrome {
+            out,
+            names,
+            pid: run.pid.unwrap_or(1),
+            declared: Declared::default(),
+            bodies: Bodies::default(),
+            first: true,
+        };
+        new.event(
+            &json!({"name": "process_name", "ph": "M", "pid": new.pid, "args": {"name": title(run)}}),
+            &[],
+        );
         new
     }
 
-    fn event(&mut self, value: &Value) {
-        if !std::mem::replace(&mut self.first, false) {
-            self.out.push(b',');
-        }
-        self.out.push(b'\n');
-        self.out.extend_from_slice(value.to_string().as_bytes());
+    /// An event of this, and of times in ns.
+    fn event(&mut self, said: &Value, times: &[(&str, u64)]) {
+        begin(&mut self.out, &mut self.first);
+        self.out.extend_from_slice(open(said).as_bytes());
+        end(&mut self.out, times);
     }
 
     fn declare(&mut self, track: Track) {
-        if self.declared.insert(track) && !track.counts() {
+        if self.declared.first(track) && !track.counts() {
             let (pid, tid) = (self.pid, track.number());
-            self.event(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": track.name()}}));
-            self.event(&json!({"name": "thread_sort_index", "ph": "M", "pid": pid, "tid": tid, "args": {"sort_index": tid}}));
+            self.event(&json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": track.name()}}), &[]);
+            self.event(&json!({"name": "thread_sort_index", "ph": "M", "pid": pid, "tid": tid, "args": {"sort_index": tid}}), &[]);
         }
     }
 }
 
-/// ns as µs with three digits.
-fn micros(ns: u64) -> Value {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = write!(text, "{}.{:03}", ns / 1_000, ns % 1_000);
-    text.parse::<serde_json::Number>().map_or(Value::Null, Value::Number)
+/// Separates an event from the one before.
+fn begin(out: &mut Vec<u8>, first: &mut bool) {
+    if !std::mem::replace(first, false) {
+        out.push(b',');
+    }
+    out.push(b'\n');
+}
+
+/// An object's text without its closing brace.
+fn open(said: &Value) -> String {
+    let mut text = said.to_string();
+    text.pop();
+    text
+}
+
+/// The times of an event, and its closing brace: ns as µs with three digits, exactly.
+fn end(out: &mut Vec<u8>, times: &[(&str, u64)]) {
+    for (field, ns) in times {
+        // Writing to a Vec cannot fail.
+        let _ = write!(out, ",\"{field}\":{}.{:03}", ns / 1_000, ns % 1_000);
+    }
+    out.push(b'}');
 }
 
 fn args(facts: &Facts) -> Value {
@@ -77,20 +103,27 @@ impl Spans for Chrome<'_> {
     fn span(&mut self, stretch: &Stretch) {
         let Stretch { track, name, from, until, facts } = *stretch;
         self.declare(track);
-        let name = match name {
-            Name::Kernel(id) => kernel(id, self.names),
-            other => other.words().unwrap_or_default().into_owned(),
-        };
-        let mut event = json!({"name": name, "pid": self.pid, "tid": track.number(), "ts": micros(from), "args": args(&facts)});
+        let Chrome { out, names, pid, bodies, first, .. } = self;
+        begin(out, first);
+        out.extend_from_slice(bodies.of(stretch, |body| {
+            let name = match name {
+                Name::Kernel(id) => kernel(id, names),
+                other => other.words().unwrap_or_default().into_owned(),
+            };
+            let said = json!({"name": name, "pid": pid, "tid": track.number(), "args": args(&facts)});
+            body.extend_from_slice(open(&said).as_bytes());
+        }));
         match until {
             Some(until) => {
-                event["ph"] = "X".into();
-                event["dur"] = micros(until - from);
+                out.extend_from_slice(br#","ph":"X""#);
+                end(out, &[("ts", from), ("dur", until - from)]);
             }
-            // A beginning without an end is how this format says that something was still going on.
-            None => event["ph"] = "B".into(),
+            None => {
+                // A beginning without an end is how this format says that something was still going on.
+                out.extend_from_slice(br#","ph":"B""#);
+                end(out, &[("ts", from)]);
+            }
         }
-        self.event(&event);
     }
 }
 
@@ -98,14 +131,13 @@ impl Canvas for Chrome<'_> {
     fn mark(&mut self, track: Track, words: &str, at: u64) {
         self.declare(track);
         let (pid, tid) = (self.pid, track.number());
-        self.event(&json!({"name": words, "ph": "i", "s": "p", "pid": pid, "tid": tid, "ts": micros(at)}));
+        self.event(&json!({"name": words, "ph": "i", "s": "p", "pid": pid, "tid": tid}), &[("ts", at)]);
     }
 
     fn bytes(&mut self, track: Track, at: u64, amount: u64) {
         let name = format!("{} bytes", track.name());
-        self.event(
-            &json!({"name": name, "ph": "C", "pid": self.pid, "ts": micros(at), "args": {"bytes": amount}}),
-        );
+        let said = json!({"name": name, "ph": "C", "pid": self.pid, "args": {"bytes": amount}});
+        self.event(&said, &[("ts", at)]);
     }
 }
 

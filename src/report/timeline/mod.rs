@@ -15,7 +15,7 @@ pub use perfetto::Perfetto;
 use crate::core::names::Catalogue;
 use crate::core::run::Run;
 use crate::core::text::printable;
-use crate::core::timeline::Canvas;
+use crate::core::timeline::{Canvas, Track};
 
 /// A writer of timelines.
 pub trait Drawing: Canvas {
@@ -23,6 +23,21 @@ pub trait Drawing: Canvas {
     fn take(&mut self) -> &mut Vec<u8>;
     /// Closes the file.
     fn close(&mut self);
+}
+
+/// The tracks that are declared in the file, by their numbers.
+#[derive(Debug, Default)]
+struct Declared(Vec<bool>);
+
+impl Declared {
+    /// Whether a track comes for the first time.
+    fn first(&mut self, track: Track) -> bool {
+        let place = track.number() as usize;
+        if self.0.len() <= place {
+            self.0.resize(place + 1, false);
+        }
+        !std::mem::replace(&mut self.0[place], true)
+    }
 }
 
 /// The name of the process whose tracks these are.

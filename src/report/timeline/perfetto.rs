@@ -7,7 +7,7 @@ use crate::core::run::Run;
 use crate::core::timeline::{Canvas, Facts, Name, Spans, Stretch, Track};
 use crate::report::timeline::bodies::Bodies;
 use crate::report::timeline::proto::{bytes, message, number};
-use crate::report::timeline::{Drawing, kernel, title};
+use crate::report::timeline::{Declared, Drawing, kernel, title};
 
 /// `Trace.packet`.
 const PACKET: u64 = 1;
@@ -62,8 +62,7 @@ pub struct Perfetto<'a> {
     out: Vec<u8>,
     names: &'a Catalogue,
     known: BTreeMap<Option<u64>, u64>,
-    /// By the tracks' numbers.
-    declared: Vec<bool>,
+    declared: Declared,
     bodies: Bodies,
 }
 
@@ -74,7 +73,7 @@ impl<'a> Perfetto<'a> {
             out: Vec::new(),
             names,
             known: BTreeMap::new(),
-            declared: Vec::new(),
+            declared: Declared::default(),
             bodies: Bodies::default(),
         };
         new.head(run, realtime_ns);
@@ -123,11 +122,7 @@ impl<'a> Perfetto<'a> {
     }
 
     fn declare(&mut self, track: Track) {
-        let place = track.number() as usize;
-        if self.declared.len() <= place {
-            self.declared.resize(place + 1, false);
-        }
-        if std::mem::replace(&mut self.declared[place], true) {
+        if !self.declared.first(track) {
             return;
         }
         message(&mut self.out, PACKET, |p| {

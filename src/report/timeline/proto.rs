@@ -1,18 +1,11 @@
-//! As much of protobuf's wire format as a timeline needs: varints, text and messages inside messages.
+//! As much of protobuf's wire format as a timeline needs: numbers, text and messages inside messages.
+
+use crate::core::varint::put as varint;
 
 /// Varint.
 const VARINT: u64 = 0;
 /// Length and bytes.
 const BYTES: u64 = 2;
-
-/// Seven bits a byte, the last one without the top bit.
-pub fn varint(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-}
 
 /// A number.
 pub fn number(out: &mut Vec<u8>, field: u64, n: u64) {
@@ -47,22 +40,6 @@ pub fn message(out: &mut Vec<u8>, field: u64, write: impl FnOnce(&mut Vec<u8>)) 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn varints_are_those_of_the_specification() {
-        for (n, expected) in [
-            (0, &[0][..]),
-            (1, &[1]),
-            (127, &[0x7f]),
-            (128, &[0x80, 1]),
-            (300, &[0xac, 0x02]),
-            (u64::MAX, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
-        ] {
-            let mut out = Vec::new();
-            varint(&mut out, n);
-            assert_eq!(out, expected, "{n}");
-        }
-    }
 
     #[test]
     fn a_message_has_its_length_before_it_whatever_that_is() {

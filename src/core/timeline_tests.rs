@@ -272,3 +272,54 @@ fn the_run_itself_is_marked_and_memory_is_counted() {
     assert!(picture.marks.windows(2).all(|w| w[0].1 <= w[1].1));
     assert_eq!(picture.bytes, [(Track::Gtt, 150, 5), (Track::Rss, 150, 7)], "what is unknown is no amount");
 }
+
+/// The lines of a program of its own context.
+fn program_lines(kernel: u64, devices: &[u64]) -> Vec<String> {
+    let mut trace = brisk();
+    trace.program(kernel, 4, devices);
+    trace.lines.into_iter().map(|(_, text)| text.replace("hrx debug serial: ", "")).collect()
+}
+
+#[test]
+fn programs_of_contexts_that_work_at_once_are_each_whole_on_its_own_tracks() {
+    let (a, b) = (program_lines(40, &[30, 50, 70]), program_lines(60, &[20, 20]));
+    let mut trace = brisk();
+    // Now the one comes first, now the other.
+    for (one, other) in [(&a, &b), (&b, &a)] {
+        let turns = (0..a.len().max(b.len())).flat_map(|n| [one.get(n), other.get(n)]);
+        turns.flatten().for_each(|text| trace.line(5, text));
+    }
+    let (picture, drawn, plan, device) = drawn(&trace, 1_000);
+    assert!(plan.whole);
+    assert_eq!((drawn.dispatches, drawn.device_ns), (10, device));
+    let own =
+        |n: u16, track: fn(u16) -> Track| picture.spans.iter().filter(move |s| s.0 == track(n)).map(|s| s.4);
+    for (n, commands) in [(0, 3), (1, 2)] {
+        let programs: Vec<Facts> = own(n, Track::Programs).collect();
+        let whole = Facts { main_commands: Some(commands), ..Facts::default() };
+        assert_eq!(programs, [whole, whole], "neither open nor left");
+        assert_eq!(picture.on(Track::Host(n)).len(), 2);
+        assert!(own(n, Track::Device).all(|f| f.place.is_some_and(|p| p.1 == commands)));
+        assert_eq!(own(n, Track::Device).count() as u64, 2 * commands);
+    }
+}
+
+#[test]
+fn a_program_whose_end_line_is_lost_ends_where_the_next_one_begins() {
+    let (mut a, b) = (program_lines(40, &[30, 50, 70]), program_lines(60, &[20, 20]));
+    a.pop();
+    let mut trace = brisk();
+    a.iter().chain(&b).for_each(|text| trace.line(5, text));
+    let begins = trace.lines[a.len()].0;
+    let (picture, ..) = drawn(&trace, 1_000);
+    let programs: Vec<_> = picture
+        .spans
+        .iter()
+        .filter(|s| matches!(s.0, Track::Programs(_)))
+        .map(|s| (s.0, s.2, s.3, s.4.left))
+        .collect();
+    assert_eq!(
+        programs,
+        [(Track::Programs(0), 5, Some(begins), true), (Track::Programs(0), begins, Some(trace.now), false)]
+    );
+}

@@ -9,6 +9,7 @@ pub mod flight;
 pub mod program;
 mod programs;
 mod spread;
+pub mod under;
 pub mod writers;
 
 use crate::core::event::{Event, Sink};
@@ -22,55 +23,23 @@ use flight::{Flights, Step};
 pub use flight::{Key, Open, State};
 use program::Program;
 use programs::Programs;
+use under::UnderWay;
 use writers::Writers;
 
 /// The most names of unknown words that are kept apart.
 const MOST_WORDS: usize = 32;
 /// The most launches that are kept which never came to an end; all are counted.
 const MOST_ABANDONED: usize = 1000;
-/// The most programs that are taken to be under way in one process.
-const MOST_UNDER_WAY: usize = 16;
-
-/// What a process is at, beside its dispatches.
-#[derive(Clone, Debug, Default)]
-struct Writing {
-    /// The programs that are going on, the last begun last: one for each context that works.
-    programs: Vec<Under>,
-}
 
 /// A program that is under way.
 #[derive(Clone, Debug, Default)]
 struct Under {
-    /// Commands of its main list: contexts that work at once are told apart by it.
-    main: Option<u64>,
     /// When it began.
     since: u64,
     /// The host phase that is going on: which, and since when.
     host: Option<(u8, u64)>,
     /// Its host phases, ns.
     host_sums: [u64; HOST_PHASES.len()],
-}
-
-impl Writing {
-    fn begin(&mut self, main: Option<u64>, since: u64) {
-        self.end(main);
-        if self.programs.len() == MOST_UNDER_WAY {
-            self.programs.remove(0);
-        }
-        self.programs.push(Under { main, since, ..Under::default() });
-    }
-
-    fn place(&self, main: Option<u64>) -> Option<usize> {
-        match main {
-            // Some lines do not say whose they are.
-            None => self.programs.len().checked_sub(1),
-            known => self.programs.iter().position(|p| p.main == known),
-        }
-    }
-
-    fn end(&mut self, main: Option<u64>) -> Option<Under> {
-        self.place(main).map(|place| self.programs.remove(place))
-    }
 }
 
 /// Everything that the serial trace of a run adds up to.
@@ -86,7 +55,8 @@ pub struct Profile {
     flights: Flights,
     /// Whose the lines are now; 0 where that is not known.
     process: u32,
-    writers: Writers<Writing>,
+    /// The programs that each process is at.
+    writers: Writers<UnderWay<Under>>,
     /// Stamp of the last line.
     last_ns: u64,
     /// Reasons of failed waits, the first few.
@@ -207,18 +177,20 @@ impl Profile {
     }
 
     fn program(&mut self, serial: &Serial<'_>) {
-        let Some(writing) = self.writers.now() else { return };
+        let Some(programs) = self.writers.now() else { return };
         let main = serial.detail.and_then(|d| d.main_commands);
         match serial.event {
-            serial::Event::Begin => writing.begin(main, serial.ns),
+            serial::Event::Begin => {
+                programs.begin(main, Under { since: serial.ns, ..Under::default() });
+            }
             serial::Event::End => {
-                let under = writing.end(main);
+                let under = programs.end(main);
                 let wall = under.map(|u| (serial.ns.saturating_sub(u.since), u.host_sums));
                 self.programs.settle(self.process, main, wall);
             }
             serial::Event::Failed => {
                 self.coverage.failed_programs += 1;
-                writing.end(main);
+                programs.end(main);
                 self.programs.settle(self.process, main, None);
             }
             _ => {}
@@ -227,9 +199,8 @@ impl Profile {
 
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
     fn host_phase(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
-        let Some(writing) = self.writers.now() else { return };
-        let of = writing.place(serial.detail.and_then(|d| d.main_commands));
-        let Some(under) = of.and_then(|place| writing.programs.get_mut(place)) else { return };
+        let main = serial.detail.and_then(|d| d.main_commands);
+        let Some(under) = self.writers.now().and_then(|programs| programs.of(main)) else { return };
         match (serial.event, post) {
             (serial::Event::SyncEnd, false) => under.host = Some((place, serial.ns)),
             (serial::Event::SyncBegin, true) => {

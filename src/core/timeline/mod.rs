@@ -15,7 +15,7 @@ use crate::core::profile::flight::{Flights, Key, Open, State, Step};
 use crate::core::profile::program::Dispatch;
 use crate::core::profile::writers::Writers;
 use contexts::Contexts;
-use programs::Weaving;
+use programs::Courses;
 
 pub use canvas::{Canvas, Facts, Name, Spans, Stretch, Track};
 pub use marks::{Beside, marks};
@@ -43,7 +43,8 @@ pub struct Weaver<'c, C> {
     flights: Flights,
     /// Whose the lines are now; 0 where that is not known.
     process: u32,
-    writers: Writers<Weaving>,
+    /// The programs that each process is at.
+    writers: Writers<Courses>,
     /// The dispatches on their way, each in a context of its process: as many as are on their way at once.
     contexts: Contexts,
     /// The first window is over.
@@ -95,12 +96,11 @@ impl<'c, C: Spans> Weaver<'c, C> {
         for pid in pids {
             self.process = pid;
             self.turn(pid);
-            if let Some((since, commands)) = self.writers.now().and_then(|w| w.program.take()) {
-                self.program_span(since, None, commands, false);
-            }
+            let courses = self.writers.now().map(std::mem::take).unwrap_or_default();
+            courses.iter().for_each(|course| self.program_span(course, None, false));
         }
         for open in self.flights.open() {
-            let context = self.contexts.of(open.key, &self.flights);
+            let context = self.context(open.key);
             self.open(context, &open);
         }
         self.drawn
@@ -144,7 +144,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
         let context = match (serial.phase, serial.event) {
             (Phase::Launch, serial::Event::End) | (Phase::Pre, serial::Event::SyncEnd) => 0,
             (Phase::Post, serial::Event::SyncBegin) => return,
-            _ => self.contexts.of(key, &self.flights),
+            _ => self.context(key),
         };
         let mut flights = std::mem::take(&mut self.flights);
         flights.take(key, serial, detail, |step| match step {
@@ -158,16 +158,12 @@ impl<'c, C: Spans> Weaver<'c, C> {
 
     /// The next line is of this process. One that is given up for it is drawn as far as it came.
     fn turn(&mut self, process: u32) {
-        let Some((gone, weaving)) = self.writers.turn(process) else { return };
+        let Some((gone, courses)) = self.writers.turn(process) else { return };
         for open in self.flights.leave_all(gone) {
-            let context = self.contexts.of(open.key, &self.flights);
+            let context = self.context(open.key);
             self.open(context, &open);
         }
-        if let (Some((since, commands)), Some(context)) = (weaving.program, weaving.context) {
-            let since = since.max(weaving.programs_free);
-            let facts = Facts { main_commands: commands, open: true, ..Facts::default() };
-            self.span(Track::Programs(context), Name::Program(commands), since, None, &facts);
-        }
+        courses.iter().for_each(|course| self.program_span(course, None, false));
     }
 
     /// Whether a dispatch that came to its end is drawn.
@@ -179,7 +175,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
         }
         // A trace without program lines, or a program larger than the window, is cut where the window ends.
         self.past_first |= nth >= self.plan.first;
-        let between = self.writers.now().is_none_or(|w| w.program.is_none());
+        let between = self.writers.now().is_none_or(|courses| courses.iter().next().is_none());
         self.in_last |= between && nth >= self.plan.last_from;
         if !self.past_first || self.in_last {
             return true;
@@ -189,7 +185,14 @@ impl<'c, C: Spans> Weaver<'c, C> {
         slow
     }
 
+    /// Where a dispatch is drawn.
+    fn context(&mut self, key: Key) -> u16 {
+        let program = self.course(key).map(|course| course.context);
+        self.contexts.of(key, program, &self.flights)
+    }
+
     fn dispatch(&mut self, context: u16, key: Key, dispatch: &Dispatch) {
+        self.passed(key);
         if !self.wanted(dispatch) {
             return;
         }

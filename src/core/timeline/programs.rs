@@ -3,70 +3,85 @@
 use super::{Facts, Name, Spans, Track, Weaver};
 use crate::core::parse::rejoin::Serial;
 use crate::core::parse::serial::{self, HOST_PHASES};
+use crate::core::profile::flight::Key;
+use crate::core::profile::under::UnderWay;
 
-/// What a process is at, beside its dispatches.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Weaving {
-    /// The program that is going on: since when, and its commands.
-    pub(super) program: Option<(u64, Option<u64>)>,
+/// A program that is under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    /// Commands of its main list.
+    main: Option<u64>,
+    /// Since when, ns.
+    since: u64,
+    /// The host phase that is going on: which, and since when.
     host: Option<(u8, u64)>,
-    /// Where its programs are drawn: its first context.
-    pub(super) context: Option<u16>,
-    /// Nothing of its programs' track may begin before this, ns.
-    pub(super) programs_free: u64,
+    /// The last of its commands has come to its end.
+    through: bool,
+    /// Where it is drawn.
+    pub(super) context: u16,
 }
+
+/// The programs that a process is at.
+pub(super) type Courses = UnderWay<Course>;
 
 impl<C: Spans> Weaver<'_, C> {
     /// A program begins or ends.
     pub(super) fn program(&mut self, serial: &Serial<'_>) {
+        let main = serial.detail.and_then(|d| d.main_commands);
         match serial.event {
             serial::Event::Begin => {
-                let commands = serial.detail.and_then(|d| d.main_commands);
-                let before = self.writers.now().and_then(|w| w.program.replace((serial.ns, commands)));
-                if let Some((since, known)) = before {
-                    // It has no end of its own: that of the next one's beginning is the latest that it can be.
-                    self.program_span(since, Some(serial.ns), known, true);
-                }
-                let ahead = self.drawn.completed + commands.unwrap_or(0);
+                self.program_begins(main, serial.ns);
+                let ahead = self.drawn.completed + main.unwrap_or(0);
                 self.past_first |= ahead > self.plan.first && self.drawn.completed > 0;
                 self.in_last |= self.drawn.completed >= self.plan.last_from;
             }
             serial::Event::End | serial::Event::Failed => {
-                if let Some((since, commands)) = self.writers.now().and_then(|w| w.program.take()) {
+                if let Some(course) = self.writers.now().and_then(|courses| courses.end(main)) {
                     let left = serial.event == serial::Event::Failed;
-                    self.program_span(since, Some(serial.ns), commands, left);
+                    self.program_span(&course, Some(serial.ns), left);
                 }
             }
             _ => {}
         }
     }
 
+    fn program_begins(&mut self, main: Option<u64>, ns: u64) {
+        let Some(courses) = self.writers.now() else { return };
+        // One whose last command is through, or of the same commands, has no end of its own: this beginning is the latest that
+        // it can be. Any other goes on beside this one.
+        let mut before = courses.take_if(|course| course.through);
+        before.extend(courses.end(main));
+        let taken: Vec<u16> = courses.iter().map(|course| course.context).collect();
+        let context = self.contexts.beside(self.process, main, &taken);
+        let course = Course { main, since: ns, host: None, through: false, context };
+        before.extend(self.writers.now().and_then(|courses| courses.begin(main, course)));
+        for course in before {
+            self.program_span(&course, Some(ns), true);
+        }
+    }
+
     /// A program is drawn, where programs are.
-    pub(super) fn program_span(&mut self, since: u64, until: Option<u64>, commands: Option<u64>, left: bool) {
+    pub(super) fn program_span(&mut self, course: &Course, until: Option<u64>, left: bool) {
+        let Course { main, context, .. } = *course;
         if !self.in_window() && !self.plan.programs && until.is_some() {
             return;
         }
-        let context = self.programs_context();
-        let facts = Facts { main_commands: commands, open: until.is_none(), left, ..Facts::default() };
-        let Some(weaving) = self.writers.now() else { return };
-        let since = since.max(weaving.programs_free);
-        weaving.programs_free = until.unwrap_or(since).max(since);
-        self.span(Track::Programs(context), Name::Program(commands), since, until, &facts);
+        let since = self.contexts.next_program(context, course.since, until);
+        let facts = Facts { main_commands: main, open: until.is_none(), left, ..Facts::default() };
+        self.span(Track::Programs(context), Name::Program(main), since, until, &facts);
     }
 
     /// A host phase lies between the end of the wait before it and the beginning of the wait behind it.
     pub(super) fn host(&mut self, serial: &Serial<'_>, place: u8, post: bool) {
+        let main = serial.detail.and_then(|d| d.main_commands);
+        let Some(course) = self.writers.now().and_then(|courses| courses.of(main)) else { return };
         match (serial.event, post) {
-            (serial::Event::SyncEnd, false) => {
-                if let Some(weaving) = self.writers.now() {
-                    weaving.host = Some((place, serial.ns));
-                }
-            }
+            (serial::Event::SyncEnd, false) => course.host = Some((place, serial.ns)),
             (serial::Event::SyncBegin, true) => {
-                let begun = self.writers.now().and_then(|w| w.host.take()).filter(|(p, _)| *p == place);
+                let begun = course.host.take().filter(|(p, _)| *p == place);
+                let context = course.context;
                 if let (Some((_, since)), true) = (begun, self.in_window()) {
                     let name = Name::Words(HOST_PHASES[usize::from(place)]);
-                    let context = self.programs_context();
                     self.span(Track::Host(context), name, since, Some(serial.ns), &Facts::default());
                 }
             }
@@ -74,16 +89,17 @@ impl<C: Spans> Weaver<'_, C> {
         }
     }
 
-    /// Where the programs of the process are drawn.
-    fn programs_context(&mut self) -> u16 {
-        if let Some(known) = self.writers.now().and_then(|w| w.context) {
-            return known;
+    /// The program of a dispatch, where one of as many commands is under way.
+    pub(super) fn course(&mut self, key: Key) -> Option<&mut Course> {
+        let here = key.process == self.process && key.list == serial::List::Main;
+        self.writers.now().filter(|_| here)?.of(Some(key.commands))
+    }
+
+    /// A command has come to its end.
+    pub(super) fn passed(&mut self, key: Key) {
+        if let Some(course) = self.course(key) {
+            course.through |= key.index.checked_add(1) == Some(key.commands);
         }
-        let place = self.contexts.first(self.process);
-        if let Some(weaving) = self.writers.now() {
-            weaving.context = Some(place);
-        }
-        place
     }
 
     fn in_window(&self) -> bool {

@@ -130,7 +130,13 @@ fn force_replaces_a_run_of_ours_and_nothing_else() {
     assert_eq!(dir.json("run/run.json")["end"]["status"], 3);
     std::fs::write(dir.join("run/notes.md"), "mine").unwrap();
     assert_eq!(run(&["-o", "run", "--force"], "4").code(), Some(125));
-    assert_eq!(dir.json("run/run.json")["end"]["status"], 3);
+    std::fs::remove_file(dir.join("run/notes.md")).unwrap();
+    std::fs::remove_file(dir.join("run/report.txt")).unwrap();
+    std::fs::create_dir(dir.join("run/report.txt")).unwrap();
+    let done = run(&["-o", "run", "--force"], "5");
+    assert_eq!(done.code(), Some(125));
+    assert!(done.complaint().contains("report.txt, which is a folder"), "{}", done.err());
+    assert_eq!(dir.json("run/run.json")["end"]["status"], 3, "nothing of it is gone");
 }
 
 #[test]

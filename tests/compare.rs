@@ -68,6 +68,11 @@ fn repeated_runs_give_medians_spread_and_a_verdict() {
     let (done, c) = comparison(&dir, &runs);
     assert_eq!(done.code(), Some(1), "{}", done.out());
     assert_eq!((&c["base"]["runs"], &c["new"]["runs"]), (&json!(3), &json!(3)));
+    assert!(
+        c["floor"].is_object() && done.out().contains("cannot tell (the floor not counted)"),
+        "{}",
+        done.out()
+    );
     let row = kernel(&c, "42");
     assert_eq!(row["judged"]["verdict"], "worse");
     let range = row["judged"]["base_range_ns"].as_array().unwrap();

@@ -28,6 +28,11 @@ pub fn replaceable(out: &Path, names: &[PathBuf]) -> anyhow::Result<()> {
     if let Some(name) = foreign {
         bail!("{} holds {}, which is not of a run: choose a new folder", out.display(), name.display());
     }
+    // All of it can go, or nothing of it goes.
+    let is_folder = |name: &&PathBuf| out.join(name).symlink_metadata().is_ok_and(|m| m.is_dir());
+    if let Some(name) = names.iter().find(is_folder) {
+        bail!("{} holds {}, which is a folder: choose a new folder", out.display(), name.display());
+    }
     let record = std::fs::read(out.join("run.json")).unwrap_or_default();
     let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
     let schema = record.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();

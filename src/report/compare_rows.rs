@@ -235,8 +235,10 @@ pub fn summary(comparison: &Comparison) -> Vec<String> {
     let threshold = relative(Some(comparison.threshold));
     let threshold = threshold.trim_start_matches('+');
     let [better, worse, same, unclear] = comparison.verdicts();
+    // The floor is the instrument's own and says nothing of the target.
+    let but = if comparison.floor.is_some() { " (the floor not counted)" } else { "" };
     let mut all = vec![format!(
-        "{better} better, {worse} worse, {same} no difference larger than the noise, {unclear} cannot tell"
+        "{better} better, {worse} worse, {same} no difference larger than the noise, {unclear} cannot tell{but}"
     )];
     let regressions = comparison.regressions();
     if regressions.is_empty() {

@@ -87,6 +87,7 @@ fn peak_steady_and_final_of_a_client_come_out_live_and_parsed() {
         "at most 1.0 MiB of GTT are counted more than once",
         "what lasts less than 5.000 ms can be missed",
         "steady is the median over all samples",
+        "the figures are from proc in place of /proc and sys in place of /sys",
     ] {
         assert!(live.contains(holds), "no {holds:?} in:\n{live}");
     }
@@ -96,6 +97,8 @@ fn peak_steady_and_final_of_a_client_come_out_live_and_parsed() {
     let json = parse(&dir, &["--json", "-", "run"]);
     let parsed: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(parsed["memory"], memory);
+    assert_eq!((&memory["proc"], &memory["sys"]), (&json!("proc"), &json!("sys")));
+    assert!(dir.text("run/report.html").contains("GPU memory: the figures are from proc in place of /proc"));
     let record = dir.json("run/run.json");
     assert_eq!(
         record["sampling"],

@@ -442,8 +442,18 @@ fn names_from_a_log_reach_no_terminal_raw() {
 #[test]
 fn the_demo_has_a_split() {
     let dir = Dir::new("demo");
-    let done = common::through(BIN, ["demo", "-o", "run", "--tokens", "1"]).cwd(dir.path()).run();
+    let done = common::through(BIN, ["demo", "-o", "run", "--tokens", "60"]).cwd(dir.path()).run();
     assert_eq!(done.code(), Some(0), "{}", done.err());
     let report = dir.json("run/report.json");
     assert_eq!(rows(&report, "packed")[0][2].as_u64().map(|b| b / 104_858), Some(7_957), "795.8 MiB");
+    // The client that it pretends to be is in the samples, and where they are from is said.
+    let peak = &report["split"]["process"]["peak"];
+    let tenths = |value: &Value| value.as_u64().map(|b| (b * 10 + (1 << 19)) >> 20);
+    assert_eq!(
+        (tenths(&peak["gtt_bytes"]), tenths(&peak["unattributed_bytes"])),
+        (Some(39_250), Some(6_741))
+    );
+    assert!(dir.text("run/report.txt").contains("the figures are from /") && done.code() == Some(0));
+    let proc = report["memory"]["proc"].as_str().expect("a folder");
+    assert!(!std::path::Path::new(proc).exists(), "{proc} is gone");
 }

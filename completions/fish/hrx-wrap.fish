@@ -209,6 +209,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l slow -
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l device-us -d 'Every kernel takes N µs on the device; 0 = no wait at all' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l launch-us -d 'A launch takes N µs on the host' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l load-ms -d 'Loading the model takes N ms' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l proc -d 'Enter a GPU client with the memory of a recorded run into DIR, a /proc made for it' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l lines -d 'Write N numbered lines as fast as possible, one write each' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l line-bytes -d 'Bytes of such a line, newline included' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l numbered -d 'Write N short numbered lines, one write each' -r

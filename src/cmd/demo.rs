@@ -10,6 +10,9 @@ use crate::cmd::files::expand;
 use crate::cmd::{complain, run};
 use crate::live::plan::Verdict;
 
+/// The model takes so long to load: some samples long, so that its way up can be seen.
+const LOAD_MS: u32 = 250;
+
 /// Runs the demo and says where its files are.
 ///
 /// # Errors
@@ -17,7 +20,10 @@ use crate::live::plan::Verdict;
 pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let own = std::env::current_exe().context("this program's own file")?;
     let out = args.out.clone().unwrap_or_else(|| std::env::temp_dir().join("hrx-wrap-demo-%t-%p"));
-    let words: [OsString; 12] = [
+    // There is no GPU: the target shows its client in a /proc of the demo's, and the reports say so.
+    let proc = tempfile::Builder::new().prefix("hrx-wrap-demo-proc-").tempdir();
+    let proc = proc.context("a temporary folder for the target's GPU client")?;
+    let words: [OsString; 18] = [
         "hrx-wrap".into(),
         "--out".into(),
         out.into(),
@@ -25,11 +31,17 @@ pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
         "--split".into(),
         "--label".into(),
         "demo".into(),
+        "--proc".into(),
+        proc.path().into(),
         "--".into(),
         own.into(),
         "demo-target".into(),
         "--tokens".into(),
         args.tokens.to_string().into(),
+        "--load-ms".into(),
+        LOAD_MS.to_string().into(),
+        "--proc".into(),
+        proc.path().into(),
     ];
     let mut command_line =
         <Cli as clap::Parser>::try_parse_from(words).context("the demo's own command line")?.run;

@@ -15,6 +15,8 @@ pub fn memory(subject: &Subject<'_>) -> Value {
         "key": seen.and_then(|s| s.key.as_ref()),
         "driver": sampling.map(|s| &s.driver),
         "interval_ns": sampling.map(|s| s.interval_ns),
+        "proc": sampling.and_then(|s| s.proc.as_ref()),
+        "sys": sampling.and_then(|s| s.sys.as_ref()),
         "samples": sums.samples,
         "samples_by_state": sums.states,
         "longest_gap_ns": sums.longest_gap_ns,

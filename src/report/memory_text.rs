@@ -1,7 +1,7 @@
 //! The memory in the text report: peak, steady and final side by side, and what has to be known to read them.
 
 use crate::core::duration::show;
-use crate::core::memory::seen::{Client, Seen};
+use crate::core::memory::seen::{Client, Sampling, Seen};
 use crate::core::memory::sums::{Figures, Sums};
 use crate::core::text::{count, printable};
 use crate::report::Subject;
@@ -159,6 +159,7 @@ fn clients(out: &mut String, seen: &Seen, subject: &Subject<'_>) {
 /// What has to be known to read the figures.
 fn notes(sums: &Sums, seen: Option<&Seen>, subject: &Subject<'_>) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(subject.run.sampling.as_ref().and_then(Sampling::elsewhere));
     notes.extend(steady(sums, subject.run.clock.start_ns));
     if let Some(sampling) = subject.run.sampling.as_ref().filter(|_| sums.peak.is_some()) {
         notes.push(format!(

@@ -78,6 +78,9 @@ pub struct Work {
     /// Loading the model takes N ms
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub load_ms: u64,
+    /// Enter a GPU client with the memory of a recorded run into DIR, a /proc made for it
+    #[arg(long, value_name = "DIR")]
+    pub proc: Option<PathBuf>,
 }
 
 fn slow(text: &str) -> Result<(String, f64), String> {

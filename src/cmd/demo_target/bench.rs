@@ -3,9 +3,10 @@
 use std::env;
 use std::io;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::args::{Args, Work};
+use super::client::Client;
 use super::device::{DECODE, PREFILL};
 use super::lines::Lines;
 use super::load;
@@ -28,17 +29,19 @@ const PROMPT_TOKENS: u32 = 256;
 pub fn run(args: &Args, counter: &Counter) -> Result<bool> {
     let switches = Switches::read(args.work.serial, |name| env::var_os(name));
     let lines = Lines::new(CStderr, args.trouble.own_clock, args.trouble.garble_every);
+    let mut client = Client::enter(args.work.proc.as_deref()).context("--proc")?;
     let mut backend = Backend::new(lines, switches, Timing::new(&args.work), &args.trouble);
     if !args.work.no_load {
-        load::model(&mut backend.lines.out, args.work.load_ms);
+        load::model(&mut backend.lines.out, args.work.load_ms, |part| client.load(part));
     }
-    let rows = match tests(&args.work, &mut backend, counter) {
+    let rows = match tests(&args.work, &mut backend, &mut client, counter) {
         Ok(rows) => rows,
         Err(Failed) => {
             load::decode_failed(&mut backend.lines.out);
             return Ok(false);
         }
     };
+    client.finish().context("--proc")?;
     table::write(&mut io::stdout().lock(), &rows)?;
     Ok(true)
 }
@@ -77,11 +80,16 @@ fn wanted(work: &Work) -> Vec<Test> {
 }
 
 /// The tests one after another, as far as the signals let them.
-fn tests(work: &Work, backend: &mut Backend<CStderr>, counter: &Counter) -> Result<Vec<Row>, Failed> {
+fn tests(
+    work: &Work,
+    backend: &mut Backend<CStderr>,
+    client: &mut Client,
+    counter: &Counter,
+) -> Result<Vec<Row>, Failed> {
     let mut rows = Vec::new();
     for test in wanted(work) {
         if !counter.enough() {
-            rows.push(run_test(work, backend, test, counter)?);
+            rows.push(run_test(work, backend, client, test, counter)?);
         }
     }
     Ok(rows)
@@ -91,16 +99,18 @@ fn tests(work: &Work, backend: &mut Backend<CStderr>, counter: &Counter) -> Resu
 fn run_test(
     work: &Work,
     backend: &mut Backend<CStderr>,
+    client: &mut Client,
     test: Test,
     counter: &Counter,
 ) -> Result<Row, Failed> {
     let decodes = test.tokens == 1;
+    client.context(true);
     if !work.no_load {
         load::context(&mut backend.lines.out, test.batch);
         load::decode(&mut backend.lines.out);
     }
     if backend.switches.host_weights {
-        packed::prepare(&mut backend.lines.out, decodes);
+        packed::prepare(&mut backend.lines.out, decodes, |tenths| client.packed(tenths));
     }
     if work.warm_up {
         backend.warm_up(&test.program)?;
@@ -108,23 +118,31 @@ fn run_test(
             load::decode(&mut backend.lines.out);
         }
     }
-    let rate = measured(backend, &test, counter)?;
-    if backend.switches.host_weights && decodes {
-        packed::evict(&mut backend.lines.out);
-    }
+    let rate = measured(backend, client, &test, counter)?;
     if !work.no_load {
         load::context_end(&mut backend.lines.out);
     }
+    client.context(false);
     Ok(Row { test: test.name, rate: rate * f64::from(test.tokens) })
 }
 
 /// Runs a test's program as often as it asks. Returns runs a second.
-fn measured(backend: &mut Backend<CStderr>, test: &Test, counter: &Counter) -> Result<f64, Failed> {
+fn measured(
+    backend: &mut Backend<CStderr>,
+    client: &mut Client,
+    test: &Test,
+    counter: &Counter,
+) -> Result<f64, Failed> {
+    // Some of the packed copies go early, so that the peak is one thing and the steady state another.
+    let evicted_after = test.runs.div_ceil(3);
     let start = monotonic_ns();
     let mut runs = 0;
     while runs < test.runs && !counter.enough() {
         backend.run(&test.program)?;
         runs += 1;
+        if backend.switches.host_weights && test.tokens == 1 && runs == evicted_after {
+            packed::evict(&mut backend.lines.out, |tenths| client.packed(tenths));
+        }
     }
     // A run flat out may be over within the clock's resolution.
     let seconds = (monotonic_ns() - start).max(1) as f64 / 1e9;

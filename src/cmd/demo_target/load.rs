@@ -149,8 +149,8 @@ llama_perf_context_print:    graphs reused =          0
 ~llama_context:  HRX0_HOST compute buffer size is   1.0059 MiB, matches expectation of   1.0059 MiB
 ";
 
-/// Loads the model, which takes so many ms, spread over the dots.
-pub fn model(out: &mut impl Stderr, load_ms: u64) {
+/// Loads the model, which takes so many ms, spread over the dots. `loaded` is told how much of it is there, of 1.
+pub fn model(out: &mut impl Stderr, load_ms: u64, mut loaded: impl FnMut(f64)) {
     line(out, &format!("build: {BUILD}, a pretended target of hrx-wrap\n"));
     lines(out, MODEL);
     for layer in 0..=LAYERS {
@@ -165,9 +165,10 @@ pub fn model(out: &mut impl Stderr, load_ms: u64) {
         }
     }
     lines(out, BUFFERS);
-    for _ in 0..DOTS {
+    for dot in 1..=DOTS {
         line(out, ".");
         thread::sleep(Duration::from_millis(load_ms) / DOTS);
+        loaded(f64::from(dot) / f64::from(DOTS));
     }
     line(out, "\n");
 }
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn each_line_and_each_dot_is_a_print() {
-        let prints = prints(|out| model(out, 0));
+        let prints = prints(|out| model(out, 0, |_| {}));
         assert_eq!(prints.iter().filter(|p| *p == ".").count(), 88);
         assert!(prints.iter().all(|p| *p == "." || (p.ends_with('\n') && p.lines().count() == 1)));
         assert!(prints.concat().contains("load_tensors:         HRX0 model buffer size =  2375.91 MiB\n"));

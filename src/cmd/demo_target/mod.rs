@@ -6,6 +6,7 @@
 
 pub mod args;
 mod bench;
+mod client;
 pub mod device;
 mod flood;
 mod garble;

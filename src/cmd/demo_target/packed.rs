@@ -11,17 +11,23 @@ const WEIGHTS: u64 = 38;
 const FIRST: u64 = 3043;
 /// Resident after the last, in tenths of a MiB.
 const LAST: u64 = 7958;
+/// Resident after an eviction, in tenths of a MiB.
+const KEPT: u64 = 5120;
 
-/// The lines before a graph's first run: one a weight, of which a prompt's graph packs the first alone.
-pub fn prepare(out: &mut impl Stderr, decodes: bool) {
+/// The lines before a graph's first run: one a weight, of which a prompt's graph packs the first alone. `holds` is told what
+/// is resident, in tenths of a MiB.
+pub fn prepare(out: &mut impl Stderr, decodes: bool, mut holds: impl FnMut(u64)) {
     for weights in 1..=if decodes { WEIGHTS } else { 1 } {
-        resident(out, "", FIRST + (LAST - FIRST) * (weights - 1) / (WEIGHTS - 1), weights);
+        let tenths = FIRST + (LAST - FIRST) * (weights - 1) / (WEIGHTS - 1);
+        holds(tenths);
+        resident(out, "", tenths, weights);
     }
 }
 
 /// The line of an eviction.
-pub fn evict(out: &mut impl Stderr) {
-    resident(out, "evicted blk.35.ffn_down.weight ", 5120, 16);
+pub fn evict(out: &mut impl Stderr, mut holds: impl FnMut(u64)) {
+    holds(KEPT);
+    resident(out, "evicted blk.35.ffn_down.weight ", KEPT, 16);
 }
 
 fn resident(out: &mut impl Stderr, what: &str, tenths: u64, weights: u64) {
@@ -38,8 +44,10 @@ mod tests {
     #[test]
     fn grows_to_the_recorded_amounts() {
         let mut out = Prints::default();
-        prepare(&mut out, true);
-        evict(&mut out);
+        let mut told = Vec::new();
+        prepare(&mut out, true, |tenths| told.push(tenths));
+        evict(&mut out, |tenths| told.push(tenths));
+        assert_eq!((told[0], told[37], told[38]), (3043, 7958, 5120));
         assert_eq!(out.0.len(), 39);
         assert_eq!(out.0[0], "HRX host weight cache: resident=304.3 MiB weights=1\n");
         assert_eq!(out.0[37], "HRX host weight cache: resident=795.8 MiB weights=38\n");

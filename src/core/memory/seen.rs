@@ -20,6 +20,18 @@ pub struct Sampling {
     pub sys: Option<String>,
 }
 
+impl Sampling {
+    /// Where the figures are from, when not from this machine's kernel.
+    pub fn elsewhere(&self) -> Option<String> {
+        let read = [(&self.proc, "/proc"), (&self.sys, "/sys")];
+        let parts: Vec<String> = read
+            .into_iter()
+            .filter_map(|(folder, usual)| Some(format!("{} in place of {usual}", folder.as_ref()?)))
+            .collect();
+        (!parts.is_empty()).then(|| format!("the figures are from {}", parts.join(" and ")))
+    }
+}
+
 /// What was seen of the tree's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -3,6 +3,7 @@
 mod profile;
 
 use crate::core::duration::show;
+use crate::core::memory::seen::Sampling;
 use crate::core::memory::sums::Figures;
 use crate::core::text::count;
 use crate::report::Subject;
@@ -157,6 +158,8 @@ fn split(all: &mut Vec<Finding>, subject: &Subject<'_>) {
 /// Peak beside steady, and holes in the samples, which hide what was in them.
 fn sampled(all: &mut Vec<Finding>, subject: &Subject<'_>) {
     let Some(sums) = subject.sums() else { return };
+    let elsewhere = subject.run.sampling.as_ref().and_then(Sampling::elsewhere);
+    all.extend(elsewhere.map(|from| (Weight::Care, format!("GPU memory: {from}."))));
     let gtt = |figures: Option<Figures>| figures.and_then(|f| f.gtt_bytes);
     match (gtt(sums.peak), gtt(sums.steady)) {
         (Some(peak), Some(steady)) => all.push((

@@ -4,13 +4,18 @@ use std::fmt::Write as _;
 
 use crate::core::memory::sample::Sample;
 use crate::core::memory::series::Series;
+use crate::report::page::axes::ticks;
 use crate::report::page::charts::mib;
 use crate::report::page::markup::escaped;
-use crate::report::view::fixed;
 
 /// Size of the drawing, and its margins: left, right, top, bottom.
 const SIZE: (f64, f64) = (960.0, 300.0);
 const MARGIN: (f64, f64, f64, f64) = (84.0, 12.0, 22.0, 40.0);
+/// Marks that are nearer to each other than this are one to the eye.
+const TOGETHER: f64 = 8.0;
+/// Bytes and ns of the axes' units.
+const MIB: f64 = (1 << 20) as f64;
+const SECOND: f64 = 1e9;
 /// Points of a curve: a long run has more samples than a screen has dots.
 const POINTS: usize = 1_200;
 
@@ -51,24 +56,27 @@ pub fn curve(series: &Series, from: u64, until: u64, steady: Option<u64>, marks:
     Some(out)
 }
 
-/// What happened, above the curve, by time.
+/// What happened, above the curve, by time. Of marks that fall together the last one has the words: what it begins is what
+/// can be seen behind it.
 fn moments<'a>(out: &mut String, marks: impl Iterator<Item = &'a Mark>, x: &impl Fn(u64) -> f64) {
     let (_, _, t, b) = MARGIN;
+    let all: Vec<(f64, &str)> = marks.map(|(at, what)| (x(*at), what.as_str())).collect();
     let mut free = 0.0;
-    for (at, what) in marks {
-        let side = if x(*at) > SIZE.0 * 0.92 { "end" } else { "start" };
+    for (n, (at, what)) in all.iter().enumerate() {
+        let side = if *at > SIZE.0 * 0.92 { "end" } else { "start" };
+        let covered = all.get(n + 1).is_some_and(|(next, _)| next - at < TOGETHER);
+        let width = 8.0 * what.chars().count() as f64;
+        let (left, anchor) = if side == "end" { (at - 3.0 - width, at - 3.0) } else { (at + 3.0, at + 3.0) };
         // Words that would stand on the ones before them are left to the hover.
-        let words = if x(*at) >= free { escaped(what) } else { String::new() };
+        let words = if covered || left < free { String::new() } else { escaped(what) };
         if !words.is_empty() {
-            free = x(*at) + 8.0 * what.chars().count() as f64 + 6.0;
+            free = left + width;
         }
         let _ = write!(
             out,
-            "<path class=\"mark\" d=\"M{0:.1} {t}V{1}\"><title>{2}</title></path><text class=\"dim\" x=\"{3:.1}\" y=\"{4}\" text-anchor=\"{side}\">{words}</text>",
-            x(*at),
+            "<path class=\"mark\" d=\"M{at:.1} {t}V{}\"><title>{}</title></path><text class=\"dim\" x=\"{anchor:.1}\" y=\"{}\" text-anchor=\"{side}\">{words}</text>",
             SIZE.1 - b,
             escaped(what),
-            if side == "end" { x(*at) - 3.0 } else { x(*at) + 3.0 },
             t - 8.0
         );
     }
@@ -109,6 +117,7 @@ fn path(series: &Series, x: &impl Fn(u64) -> f64, y: &impl Fn(f64) -> f64) -> St
     out
 }
 
+/// Lines at round amounts, and round times since the start.
 fn axes(
     out: &mut String,
     top: f64,
@@ -118,25 +127,64 @@ fn axes(
     from: u64,
 ) {
     let (l, r, _, b) = MARGIN;
-    for part in 0..=4 {
-        let bytes = top * f64::from(part) / 4.0;
+    let (amounts, digits) = ticks(top / MIB, 5);
+    for amount in amounts {
         let _ = write!(
             out,
-            "<path class=\"axis\" d=\"M{l} {0:.1}H{1}\"/><text class=\"dim\" x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{4}</text>",
-            y(bytes),
+            "<path class=\"axis\" d=\"M{l} {0:.1}H{1}\"/><text class=\"dim\" x=\"{2}\" y=\"{3:.1}\" text-anchor=\"end\">{amount:.digits$} MiB</text>",
+            y(amount * MIB),
             SIZE.0 - r,
             l - 6.0,
-            y(bytes) + 4.0,
-            mib(bytes as u64)
+            y(amount * MIB) + 4.0,
         );
-        let ns = length / 4 * part as u64;
-        let anchor = ["start", "middle", "middle", "middle", "end"][part as usize];
+    }
+    let (times, digits) = ticks(length as f64 / SECOND, 7);
+    for (n, time) in times.into_iter().enumerate() {
+        let at = x(from + (time * SECOND) as u64);
+        let anchor = match at {
+            _ if n == 0 => "start",
+            at if at > SIZE.0 - r - 20.0 => "end",
+            _ => "middle",
+        };
         let _ = write!(
             out,
-            "<text class=\"dim\" x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{} s</text>",
-            x(from + ns),
+            "<text class=\"dim\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{time:.digits$} s</text>",
             SIZE.1 - b + 18.0,
-            fixed(ns, 1_000_000_000, 2)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words that stand above a curve of 1000 ns, with those of all marks on hover.
+    fn words(marks: &[(u64, &str)]) -> Vec<String> {
+        let marks: Vec<Mark> = marks.iter().map(|(at, what)| (*at, (*what).to_owned())).collect();
+        let mut out = String::new();
+        moments(&mut out, marks.iter(), &|ns| ns as f64 * SIZE.0 / 1000.0);
+        assert_eq!(out.matches("<title>").count(), marks.len(), "each is there on hover");
+        let texts = out.split("<text").skip(1).filter_map(|t| t.split_once('>')?.1.split_once('<'));
+        texts.map(|(words, _)| words.to_owned()).filter(|words| !words.is_empty()).collect()
+    }
+
+    #[test]
+    fn what_lasts_has_its_words_and_no_words_stand_on_others() {
+        let all = [
+            (10, "load"),
+            (400, "context"),
+            (401, "run"),
+            (600, "tear-down"),
+            (601, "context"),
+            (603, "run"),
+        ];
+        assert_eq!(words(&all), ["load", "run", "run"]);
+        assert_eq!(words(&[(10, "tear-down"), (60, "run"), (200, "end")]), ["tear-down", "end"], "no room");
+        assert_eq!(words(&[(850, "tear-down"), (960, "end")]), ["tear-down", "end"]);
+        assert_eq!(
+            words(&[(900, "tear-down"), (960, "the end")]),
+            ["tear-down"],
+            "to its left there is no room"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! The report as one page: no network, no fonts, nothing from elsewhere. It is made of the same rows as the text report.
 
+mod axes;
 mod charts;
 mod findings;
 mod markup;
@@ -100,6 +101,7 @@ fn marks(subject: &Subject<'_>) -> Vec<memory::Mark> {
         marks.extend(end.signals.iter().map(|s| (s.at_ns, crate::core::signals::name(s.signal))));
         marks.push((end.at_ns, "end".to_owned()));
     }
+    marks.sort_by_key(|(at, _)| *at);
     marks
 }
 

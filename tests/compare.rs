@@ -118,6 +118,73 @@ fn runs_of_other_length_and_killed_ones_are_compared_by_the_program_run() {
 }
 
 #[test]
+fn a_run_that_was_cut_off_is_compared_by_its_whole_program_runs_alone() {
+    let dir = Dir::new("cut");
+    // One run and a half: the first is set against the first, which is a fifth slower than the others.
+    Run { first: 20, ..Run::default() }.write(&dir.join("base.log"));
+    Run { first: 20, tokens: 2, killed: true, ..Run::default() }.write(&dir.join("second.log"));
+    let (done, c) = comparison(&dir, &["base.log", "second.log"]);
+    assert_eq!(done.code(), Some(0), "{}", done.out());
+    let program = &c["programs"][0];
+    let first_ns = 10 * (100_000 + 60_000 + 20_000) * 120 / 100;
+    assert_eq!((&program["of"], &program["steady"]), (&json!("first-run"), &json!(false)));
+    for side in ["base_ns", "new_ns"] {
+        assert_eq!(program["judged"][side], f64::from(first_ns), "{side}: {program}");
+    }
+    let row = kernel(&c, "41");
+    assert_eq!(
+        (&row["base_calls"], &row["new_calls"], &row["judged"]["verdict"]),
+        (&json!(10.0), &json!(10.0), &json!("same"))
+    );
+    assert!(done.out().contains("times are of its first run on both sides"), "{}", done.out());
+    // Half a run: of it nothing is compared, and no kernel vanished.
+    Run { tokens: 1, killed: true, ..Run::default() }.write(&dir.join("first.log"));
+    for words in [["base.log", "first.log"], ["first.log", "base.log"]] {
+        let (done, c) = comparison(&dir, &words);
+        assert_eq!(done.code(), Some(0), "{}", done.out());
+        let program = &c["programs"][0];
+        assert_eq!(
+            (&program["of"], &program["judged"], &program["kernels"]),
+            (&json!("cut-off"), &Value::Null, &json!([]))
+        );
+        assert!(done.out().contains("not compared: a side has no whole run of it"), "{}", done.out());
+    }
+    // Of three runs the one that is cut off is left out.
+    let (done, c) =
+        comparison(&dir, &["base.log", "base.log", "--vs", "base.log", "second.log", "first.log"]);
+    assert_eq!((done.code(), &c["programs"][0]["of"]), (Some(0), &json!("runs-behind-the-first")));
+    assert_eq!(c["programs"][0]["judged"]["change_ns"], 0.0);
+}
+
+#[test]
+fn one_run_is_set_against_the_first_of_many_and_not_against_those_behind_it() {
+    let dir = Dir::new("one");
+    Run { first: 200, tokens: 20, ..Run::default() }.write(&dir.join("many.log"));
+    Run { first: 200, tokens: 1, ..Run::default() }.write(&dir.join("one.log"));
+    for words in [["many.log", "one.log"], ["one.log", "many.log"]] {
+        let (done, c) = comparison(&dir, &words);
+        assert_eq!(done.code(), Some(0), "{}", done.out());
+        assert_eq!(c["programs"][0]["judged"]["change_ns"], 0.0);
+        for id in ["41", "42", "43"] {
+            assert_eq!(kernel(&c, id)["judged"]["verdict"], "same", "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_the_caller_narrowed_is_known_by_what_is_in_it() {
+    let dir = Dir::new("by-hand");
+    Run::default().write(&dir.join("all.log"));
+    Run { traced: 10..16, ..Run::default() }.write(&dir.join("part.log"));
+    let done = compare(&dir, &["all.log", "part.log"]);
+    assert_eq!(done.code(), Some(3), "{}", done.out());
+    let told = "different parts of the programs are traced (traced: all of the main list of 30 commands against commands 10 to \
+                15 of the main list of 30 commands)";
+    assert!(done.out().contains(told), "{}", done.out());
+    assert_eq!(compare(&dir, &["part.log", "part.log"]).code(), Some(0));
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_without_force() {
     let dir = Dir::new("refused");
     Run::default().write(&dir.join("base.log"));

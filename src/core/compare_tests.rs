@@ -1,4 +1,4 @@
-use super::facts::{Facts, KernelFacts, ProgramFacts};
+use super::facts::{Facts, KernelFacts, Of, ProgramFacts};
 use super::noise::{Value, Verdict};
 use super::*;
 use crate::core::run::{Changed, Clock, Run};
@@ -17,7 +17,7 @@ fn program(commands: u64, fingerprint: &str, kernels: &[KernelFacts]) -> Program
         commands,
         fingerprint: fingerprint.to_owned(),
         runs: 10,
-        steady: true,
+        of: Of::Behind,
         time: Value { is: ns, error: Some(ns / 1_000.0), freedom: 20 },
         kernels: kernels.to_vec(),
         ..ProgramFacts::default()

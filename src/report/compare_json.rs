@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::core::compare::facts::Of;
 use crate::core::compare::memory::MemoryRow;
 use crate::core::compare::noise::{Judged, Twice, Verdict};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
@@ -97,7 +98,12 @@ fn program(row: &ProgramRow) -> Value {
         "new_fingerprint": row.fingerprints.1,
         "base_program_runs": row.runs.0,
         "new_program_runs": row.runs.1,
-        "steady": row.steady,
+        "steady": row.of == Of::Behind,
+        "of": match row.of {
+            Of::Behind => "runs-behind-the-first",
+            Of::First => "first-run",
+            Of::Cut => "cut-off",
+        },
         "kind": kind(&row.kind),
         "change_ns": row.change_ns,
         "judged": row.judged.as_ref().map(twice),

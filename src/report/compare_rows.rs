@@ -3,6 +3,7 @@
 mod cells;
 mod memory;
 
+use crate::core::compare::facts::Of;
 use crate::core::compare::noise::{Judged, Twice};
 use crate::core::compare::{Comparison, KernelRow, Kind, ProgramRow};
 use crate::core::text::count;
@@ -38,7 +39,7 @@ pub struct Sides {
 /// The tables, in the order they are read.
 pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
     let mut all = vec![differences(comparison, sides), programs(comparison)];
-    all.extend(comparison.programs.iter().map(|p| program(p, view)));
+    all.extend(comparison.programs.iter().map(|p| program(p, comparison.cut, view)));
     all.push(floor(comparison, view.unit));
     all.extend((!comparison.memory.is_empty()).then(|| memory::table(comparison)));
     all.push(wall(comparison));
@@ -152,12 +153,12 @@ fn cautions(comparison: &Comparison) -> Vec<String> {
     all
 }
 
-fn program(row: &ProgramRow, view: View) -> Table {
+fn program(row: &ProgramRow, cut: (bool, bool), view: View) -> Table {
     let unit = view.unit.sign();
     let several = row.judged.is_some_and(|j| j.whole.base_range.or(j.whole.new_range).is_some());
     let middle = if several { "median of runs [least–most]" } else { "" };
     let mut table = Table {
-        title: format!("PROGRAM {}: {}", row.name(), what_it_is(row)),
+        title: format!("PROGRAM {}: {}", row.name(), what_it_is(row, cut)),
         head: vec![
             format!("change {unit}"),
             "called more".to_owned(),
@@ -173,12 +174,16 @@ fn program(row: &ProgramRow, view: View) -> Table {
         words_from: 8,
         ..Table::default()
     };
-    let of = if row.steady {
-        "of its runs behind the first"
-    } else {
-        "its first run is in it: a side has no other"
+    let of = match row.of {
+        Of::Behind => "times are a run of the program, of its whole runs behind the first",
+        Of::First => "times are of its first run on both sides: a side has no other whole one",
+        Of::Cut => "not compared: a side has no whole run of it",
     };
-    let of = format!("times are a run of the program, {of}");
+    if row.of == Of::Cut {
+        table.notes.push(of.to_owned());
+        return table;
+    }
+    let of = of.to_owned();
     table.notes.push(if middle.is_empty() { of } else { format!("{of}; {middle}") });
     let shown = row.kernels.iter().take(view.top);
     table.rows = shown.map(|k| kernel(k, view.unit)).collect();
@@ -189,12 +194,16 @@ fn program(row: &ProgramRow, view: View) -> Table {
     table
 }
 
-fn what_it_is(row: &ProgramRow) -> String {
+fn what_it_is(row: &ProgramRow, cut: (bool, bool)) -> String {
     let ms = |ns: f64| plain(ns, Unit::Ms);
     match (&row.kind, &row.judged) {
-        (Kind::New, _) => format!("new, {}, {} ms a run", count(row.runs.1, "run"), ms(row.change_ns)),
+        (Kind::New, _) => {
+            let what = if cut.0 { "not in the base, which is cut off" } else { "new" };
+            format!("{what}, {}, {} ms a run", count(row.runs.1, "run"), ms(row.change_ns))
+        }
         (Kind::Vanished, _) => {
-            format!("vanished, {}, {} ms a run", count(row.runs.0, "run"), ms(-row.change_ns))
+            let what = if cut.1 { "not in the new side, which is cut off" } else { "vanished" };
+            format!("{what}, {}, {} ms a run", count(row.runs.0, "run"), ms(-row.change_ns))
         }
         (kind, Some(judged @ Twice { whole: j, .. })) => format!(
             "{} → {} runs; {} → {} ms a run ({} %): {}",
@@ -205,7 +214,7 @@ fn what_it_is(row: &ProgramRow) -> String {
             relative(j.relative()),
             verdict(kind, Some(judged))
         ),
-        (_, None) => String::new(),
+        (_, None) => format!("{} → {} runs", row.runs.0, row.runs.1),
     }
 }
 

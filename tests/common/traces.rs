@@ -17,6 +17,10 @@ pub struct Run {
     pub ids: [u64; 3],
     /// By how much a program run is slower than the one before, at most, percent: the run's own spread.
     pub jitter: u64,
+    /// By how much the first run is slower than the others, percent.
+    pub first: u64,
+    /// The indices of the commands that are traced.
+    pub traced: std::ops::Range<u64>,
     /// Fields of the header that are other than usual.
     pub header: Vec<(&'static str, Value)>,
     /// Lines of the log before the first program.
@@ -33,6 +37,8 @@ impl Default for Run {
             device: [100_000, 60_000, 20_000],
             ids: [41, 42, 43],
             jitter: 1,
+            first: 0,
+            traced: 0..u64::MAX,
             header: Vec::new(),
             log: Vec::new(),
             killed: false,
@@ -65,7 +71,7 @@ impl Run {
         }
         for token in 0..self.tokens {
             // 0, 1, 2 hundredths of the jitter, over and over: known, and not all the same.
-            let more = token % 3 * self.jitter;
+            let more = token % 3 * self.jitter + if token == 0 { self.first * 10 } else { 0 };
             self.program(&mut out, more, self.killed && token + 1 == self.tokens);
         }
         if !self.killed {
@@ -104,7 +110,7 @@ impl Run {
         out.trace(20_000, &format!("begin phase=command-program {detail}"));
         let list = format!("list=main list_commands={commands} main_commands={commands}");
         out.trace(1_000, &format!("begin phase=command-list {list}"));
-        for index in 0..commands {
+        for index in (0..commands).filter(|index| self.traced.contains(index)) {
             let kind = (index % 3) as usize;
             let device = self.device[kind] * (1_000 + more) / 1_000;
             let stop = cut && index == commands / 2;

@@ -3,7 +3,6 @@
 use crate::core::book::Book;
 use crate::core::compare::memory::{self, Figure};
 use crate::core::compare::noise::Value;
-use crate::core::histogram::Histogram;
 use crate::core::moments::Moments;
 use crate::core::names::Catalogue;
 use crate::core::parse::serial::List;
@@ -37,6 +36,18 @@ pub struct Facts {
     pub tells_buffers: bool,
 }
 
+/// What the numbers of a program are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// Its whole runs behind the first.
+    Behind,
+    /// Its first run, which came to its end. Kernels are made on first use, so it is not like the others.
+    First,
+    /// Runs that were cut off: of no whole one.
+    #[default]
+    Cut,
+}
+
 /// One program in one run.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramFacts {
@@ -48,8 +59,12 @@ pub struct ProgramFacts {
     pub fingerprint: String,
     /// Its runs.
     pub runs: u64,
-    /// The numbers are of its whole runs behind the first; else it had one alone, and they are of that.
-    pub steady: bool,
+    /// What the numbers are of.
+    pub of: Of,
+    /// The numbers of its first run, where these are of those behind it.
+    pub first: Option<Box<ProgramFacts>>,
+    /// The part of its commands that was traced, when not all: the first and the last index.
+    pub traced: Option<(u64, u64)>,
     /// Device time of a run, ns.
     pub time: Value,
     /// The same from the kernels' median calls, ns: blind for the few calls that something else held up.
@@ -93,9 +108,12 @@ impl Facts {
         if unresolved * 100 > completed {
             // Stamps that came too late scatter in bursts: the spread inside the run says too little about them.
             for program in &mut programs {
-                let kernels = program.kernels.iter_mut().flat_map(|k| [Some(&mut k.time), k.call.as_mut()]);
-                let all = kernels.chain([Some(&mut program.time), program.typical.as_mut()]);
-                all.flatten().for_each(|value| value.error = None);
+                program.values().for_each(|value| value.error = None);
+                program
+                    .first
+                    .iter_mut()
+                    .flat_map(|first| first.values())
+                    .for_each(|value| value.error = None);
             }
         }
         Facts {
@@ -115,43 +133,67 @@ impl Facts {
 
 impl ProgramFacts {
     fn of(program: &Program, names: &Catalogue) -> ProgramFacts {
-        let steady = program.steady.count() > 0;
-        let runs = if steady { program.steady.count() } else { 1 };
+        let first = if program.first_run_is_cut() { Of::Cut } else { Of::First };
+        if program.steady.count() == 0 {
+            return ProgramFacts::with(program, first, names);
+        }
+        let mut facts = ProgramFacts::with(program, Of::Behind, names);
+        facts.first = (first == Of::First).then(|| Box::new(ProgramFacts::with(program, first, names)));
+        facts
+    }
+
+    fn with(program: &Program, of: Of, names: &Catalogue) -> ProgramFacts {
         let kernels: Vec<KernelFacts> =
-            program.kernels.iter().filter_map(|k| KernelFacts::of(k, steady, runs, names)).collect();
+            program.kernels.iter().filter_map(|k| KernelFacts::of(k, program, of, names)).collect();
         ProgramFacts {
             list: program.list,
             commands: program.commands,
             fingerprint: program.fingerprint(),
             runs: program.begun,
-            steady,
-            time: if steady {
-                value(program.steady, runs)
-            } else {
-                alone(program.total(), program.kernels.iter().map(|k| &k.device))
+            of,
+            first: None,
+            traced: program.traced(),
+            time: match of {
+                Of::Behind => value(program.steady, program.steady.count()),
+                Of::First | Of::Cut => {
+                    alone(program.first_run_ns, program.kernels.iter().map(|k| &k.first_run))
+                }
             },
             typical: typical(&kernels),
             kernels,
         }
     }
+
+    /// Its numbers and those of its first run, to change.
+    fn values(&mut self) -> impl Iterator<Item = &mut Value> {
+        let ProgramFacts { kernels, time, typical, .. } = self;
+        let kernels = kernels.iter_mut().flat_map(|k| [Some(&mut k.time), k.call.as_mut()]);
+        kernels.chain([Some(time), typical.as_mut()]).flatten()
+    }
 }
 
 impl KernelFacts {
-    /// `None`: the kernel was in the first run alone, or in no whole one.
-    fn of(kernel: &Kernel, steady: bool, runs: u64, names: &Catalogue) -> Option<KernelFacts> {
+    /// `None`: the kernel is not in the runs that the numbers are of.
+    fn of(kernel: &Kernel, program: &Program, of: Of, names: &Catalogue) -> Option<KernelFacts> {
         let name = kernel.id.and_then(|id| names.get(id));
-        let (count, time) = if steady {
-            (kernel.steady_count, value(kernel.steady, runs))
-        } else {
-            (kernel.device.count(), alone(kernel.device.total(), [&kernel.device].into_iter()))
+        let (count, runs, time) = match of {
+            Of::Behind => {
+                let runs = program.steady.count();
+                (kernel.steady_count, runs, value(kernel.steady, runs))
+            }
+            Of::First | Of::Cut => {
+                (kernel.first_run.count(), 1, alone(kernel.first_run_ns, [&kernel.first_run].into_iter()))
+            }
         };
+        // The calls of all runs say nothing of the first one.
+        let call = kernel.device.typical().filter(|_| of == Of::Behind || program.begun == 1);
         (count > 0).then(|| KernelFacts {
             id: kernel.id,
             name: name.map(|n| n.label()),
             source: name.and_then(|n| n.source.as_ref()).map(|s| printable(s.as_bytes())),
             calls: count as f64 / runs as f64,
             time,
-            call: kernel.device.typical().map(|(is, error)| Value {
+            call: call.map(|(is, error)| Value {
                 is,
                 error: Some(error),
                 freedom: kernel.device.count().saturating_sub(1),
@@ -189,24 +231,15 @@ fn value(moments: Moments, runs: u64) -> Value {
     Value { is: mean * count as f64 / runs.max(1) as f64, error, freedom: count.saturating_sub(1) }
 }
 
-/// A time of the only run of a program. Its error is taken from the spread of its dispatches: too large rather than too
-/// small, since the layers of a model need not be alike.
-fn alone<'a>(total: u64, dispatches: impl Iterator<Item = &'a Histogram>) -> Value {
+/// A time of one run of a program. Its error is taken from the spread of its dispatches: too large rather than too small, since
+/// the layers of a model need not be alike.
+fn alone<'a>(total: u64, kernels: impl Iterator<Item = &'a Moments>) -> Value {
     let (mut variance, mut freedom) = (0.0, 0);
-    for device in dispatches {
-        let Some(mean) = device.mean() else { continue };
-        let squares: f64 = device
-            .buckets()
-            .map(|(from, to, n)| {
-                let middle = (from as f64 + to as f64) / 2.0;
-                f64::from(n) * (middle - mean as f64) * (middle - mean as f64)
-            })
-            .sum();
-        let count = device.count();
+    for dispatches in kernels {
         // A kernel that was called once shows no spread, and is left to the others.
-        if count > 1 {
-            variance += squares / (count - 1) as f64 * count as f64;
-            freedom += count - 1;
+        if let Some(own) = dispatches.variance() {
+            variance += own * dispatches.count() as f64;
+            freedom += dispatches.count() - 1;
         }
     }
     Value { is: total as f64, error: (freedom > 0).then(|| variance.sqrt()), freedom }

@@ -1,6 +1,7 @@
 //! What differs between the headers of runs, and what of it makes them not comparable.
 
-use crate::core::compare::facts::Facts;
+use crate::core::compare::facts::{Facts, Of};
+use crate::core::compare::matching::Slot;
 use crate::core::text::shell_line;
 
 /// A field that differs.
@@ -109,8 +110,36 @@ fn values(side: &[Facts], of: fn(&Facts) -> String) -> Vec<String> {
     all
 }
 
-/// The fields in which not all runs are the same.
-pub fn differences(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
+/// Which commands of a program were traced, where the trace shows that they are not the same on both sides. Whoever narrowed the
+/// trace, it is not in the record when the switches were the caller's.
+fn traced(slot: &Slot<'_>) -> Option<Difference> {
+    let side = |new: bool| {
+        let mut all: Vec<String> = Vec::new();
+        for program in slot.side(new).filter(|p| p.of != Of::Cut) {
+            let part = match program.traced {
+                Some((first, last)) => format!("commands {first} to {last}"),
+                None => "all".to_owned(),
+            };
+            let words =
+                format!("{part} of the {} list of {} commands", program.list.name(), program.commands);
+            if !all.contains(&words) {
+                all.push(words);
+            }
+        }
+        all
+    };
+    let (base, new) = (side(false), side(true));
+    let part = |side: bool| slot.side(side).find(|p| p.of != Of::Cut).map(|p| (p.commands, p.traced));
+    let differ = match (part(false), part(true)) {
+        (Some((n, base)), Some((m, new))) => n == m && base != new,
+        _ => false,
+    };
+    let refused = Some("different parts of the programs are traced");
+    differ.then_some(Difference { field: "traced", base, new, refused })
+}
+
+/// The fields in which not all runs are the same, and the first program of which not the same is traced.
+pub fn differences(base: &[Facts], new: &[Facts], slots: &[Slot<'_>]) -> Vec<Difference> {
     let mut all = Vec::new();
     for (field, of, refused) in FIELDS {
         let (base, new) = (values(base, of), values(new, of));
@@ -118,5 +147,7 @@ pub fn differences(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
             all.push(Difference { field, base, new, refused });
         }
     }
+    let narrowed = all.iter().any(|d| d.field == "narrowed");
+    all.extend(slots.iter().find_map(traced).filter(|_| !narrowed));
     all
 }

@@ -1,7 +1,7 @@
 //! The kernels of a program that is compared: paired by id, or as renamed, and their change split.
 
-use super::facts::{KernelFacts, ProgramFacts};
-use super::matching::Slot;
+use super::facts::KernelFacts;
+use super::matching::Pair;
 use super::noise::{Value, median};
 use super::{KernelRow, Kind, kind, twice};
 
@@ -12,10 +12,10 @@ struct Both<'a> {
 }
 
 /// The kernels of a program, the one that changed most first.
-pub(super) fn rows(slot: &Slot<'_>, threshold: f64) -> Vec<KernelRow> {
+pub(super) fn rows(pair: &Pair<'_>, threshold: f64) -> Vec<KernelRow> {
     let mut all: Vec<Both<'_>> = Vec::new();
-    for new in [false, true] {
-        for kernel in slot.side(new).flat_map(|p: &ProgramFacts| &p.kernels) {
+    for (new, side) in [(false, &pair.base), (true, &pair.new)] {
+        for kernel in side.iter().flat_map(|p| &p.kernels) {
             let known = all.iter().position(|b| b.base.iter().chain(&b.new).any(|k| k.id == kernel.id));
             let place = known.unwrap_or_else(|| {
                 all.push(Both { base: Vec::new(), new: Vec::new() });

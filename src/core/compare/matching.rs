@@ -4,7 +4,7 @@
 //! changes the sequence's name); another size of which at least half of the kernels are the same (a fused or a split
 //! kernel changes the size). What is left is new or gone.
 
-use crate::core::compare::facts::{Facts, ProgramFacts};
+use crate::core::compare::facts::{Facts, Of, ProgramFacts};
 
 /// A program across all runs: absent where a run has none.
 #[derive(Debug)]
@@ -21,6 +21,49 @@ impl<'a> Slot<'a> {
     /// Those of one side that are there.
     pub fn side(&self, new: bool) -> impl Iterator<Item = &'a ProgramFacts> + '_ {
         (if new { &self.new } else { &self.base }).iter().flatten().copied()
+    }
+}
+
+/// What of a program is compared: like with like.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    /// What the numbers of both sides are of.
+    pub of: Of,
+    /// Those of the base's runs that have such numbers.
+    pub base: Vec<&'a ProgramFacts>,
+    /// Those of the new runs.
+    pub new: Vec<&'a ProgramFacts>,
+}
+
+impl<'a> Slot<'a> {
+    /// Whether both sides have a kernel of it.
+    pub fn has_common_kernel(&self) -> bool {
+        let kernels = |new: bool| self.side(new).flat_map(|p| &p.kernels);
+        kernels(false).any(|old| kernels(true).any(|now| now.id == old.id))
+    }
+
+    /// The runs behind the first where each side has some; else the first runs; else there is nothing to compare. A program that
+    /// one side does not have is shown by the best of the other.
+    pub fn pair(&self) -> Pair<'a> {
+        let all = |of: Of| {
+            let side = |new: bool| self.side(new).filter_map(|p| numbers(p, of)).collect::<Vec<_>>();
+            Pair { of, base: side(false), new: side(true) }
+        };
+        let both = self.side(false).next().is_some() && self.side(true).next().is_some();
+        let has = |pair: &Pair<'_>| {
+            let (base, new) = (!pair.base.is_empty(), !pair.new.is_empty());
+            if both { base && new } else { base || new }
+        };
+        [Of::Behind, Of::First].map(all).into_iter().find(has).unwrap_or_else(|| all(Of::Cut))
+    }
+}
+
+/// The numbers of a program that are of this; anything will do for what was cut off.
+fn numbers(program: &ProgramFacts, of: Of) -> Option<&ProgramFacts> {
+    match (of, program.of) {
+        (Of::Cut, _) => Some(program),
+        (Of::First, Of::Behind) => program.first.as_deref(),
+        (of, own) => (of == own).then_some(program),
     }
 }
 

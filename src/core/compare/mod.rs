@@ -12,7 +12,7 @@ pub mod memory;
 pub mod noise;
 
 use crate::core::parse::serial::List;
-use facts::Facts;
+use facts::{Facts, Of, ProgramFacts};
 use header::Difference;
 use matching::Slot;
 use memory::MemoryRow;
@@ -41,6 +41,8 @@ pub struct Comparison {
     pub wall: Option<Judged>,
     /// Of all dispatches of a side, the part whose time was not resolved (it is shown as 0): base, new.
     pub unresolved: (Option<f64>, Option<f64>),
+    /// Every run of a side was cut off, so that what is not in it may only not have been reached: base, new.
+    pub cut: (bool, bool),
 }
 
 /// Whether a row is on both sides.
@@ -68,8 +70,8 @@ pub struct ProgramRow {
     pub fingerprints: (Option<String>, Option<String>),
     /// Its runs, over all runs of a side: base, new.
     pub runs: (u64, u64),
-    /// The numbers are of its runs behind the first.
-    pub steady: bool,
+    /// What the numbers are of. Of what was cut off on a side, nothing is compared: it has neither verdict nor kernels.
+    pub of: Of,
     /// Whether it is on both sides.
     pub kind: Kind,
     /// Device time of a run of it, ns; of a side that has none, 0.
@@ -102,6 +104,10 @@ pub struct KernelRow {
 }
 
 impl KernelRow {
+    fn is_renamed(&self) -> bool {
+        matches!(self.kind, Kind::Renamed(_))
+    }
+
     /// New less base, ns.
     pub fn change_ns(&self) -> f64 {
         self.time_ns.1 - self.time_ns.0
@@ -186,12 +192,12 @@ impl ProgramRow {
 
 /// Compares two sides. `threshold`: the smallest change that matters, a part of the base.
 pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
-    let mut programs: Vec<ProgramRow> =
-        matching::slots(base, new).iter().map(|slot| program_row(slot, threshold)).collect();
+    let slots = matching::slots(base, new);
+    let mut programs: Vec<ProgramRow> = slots.iter().map(|slot| program_row(slot, threshold)).collect();
     programs.sort_by(|a, b| b.change_ns.abs().total_cmp(&a.change_ns.abs()));
     let traced = |side: &[Facts]| side.iter().any(|f| f.completed > 0);
-    let common =
-        programs.iter().any(|p| p.kernels.iter().any(|k| !matches!(k.kind, Kind::New | Kind::Vanished)));
+    let common = slots.iter().any(Slot::has_common_kernel)
+        || programs.iter().any(|p| p.kernels.iter().any(KernelRow::is_renamed));
     let one = |of: fn(&Facts) -> Option<u64>| {
         let side = |all: &[Facts]| -> Vec<Value> {
             all.iter().filter_map(of).map(|ns| Value::exact(ns as f64)).collect()
@@ -202,14 +208,20 @@ pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
         base_runs: base.len(),
         new_runs: new.len(),
         threshold,
-        differences: header::differences(base, new),
+        differences: header::differences(base, new, &slots),
         strangers: traced(base) && traced(new) && !common,
         floor: one(|f| f.floor_ns),
         wall: one(|f| f.wall_ns),
         programs,
         memory: memory::rows(base, new, threshold),
         unresolved: (unresolved(base), unresolved(new)),
+        cut: (cut(base), cut(new)),
     }
+}
+
+/// Whether every run of a side was cut off: then what is not in it may only not have been reached.
+fn cut(side: &[Facts]) -> bool {
+    side.iter().all(|f| f.partial.is_some())
 }
 
 fn unresolved(side: &[Facts]) -> Option<f64> {
@@ -219,11 +231,15 @@ fn unresolved(side: &[Facts]) -> Option<f64> {
 }
 
 fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
-    let times = |new| slot.side(new).map(|p| p.time).collect::<Vec<Value>>();
-    let (base, new) = (times(false), times(true));
-    let typical = |new| slot.side(new).filter_map(|p| p.typical).collect::<Vec<Value>>();
+    let pair = slot.pair();
+    let times = |side: &[&ProgramFacts]| side.iter().map(|p| p.time).collect::<Vec<Value>>();
+    let typical = |side: &[&ProgramFacts]| side.iter().filter_map(|p| p.typical).collect::<Vec<Value>>();
+    let (base, new) = (times(&pair.base), times(&pair.new));
     let first = |new| slot.side(new).next();
     let runs = |new| slot.side(new).map(|p| p.runs).sum();
+    let kind = kind(!base.is_empty(), !new.is_empty());
+    let cut = pair.of == Of::Cut && kind == Kind::Both;
+    let judged = twice(&base, &new, &typical(&pair.base), &typical(&pair.new), threshold);
     ProgramRow {
         list: slot.first.list,
         commands: (first(false).map(|p| p.commands), first(true).map(|p| p.commands)),
@@ -232,11 +248,11 @@ fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
             first(true).map(|p| p.fingerprint.clone()),
         ),
         runs: (runs(false), runs(true)),
-        steady: slot.side(false).chain(slot.side(true)).all(|p| p.steady),
-        kind: kind(!base.is_empty(), !new.is_empty()),
-        change_ns: median(&new).unwrap_or(0.0) - median(&base).unwrap_or(0.0),
-        judged: twice(&base, &new, &typical(false), &typical(true), threshold),
-        kernels: kernels::rows(slot, threshold),
+        of: pair.of,
+        kind,
+        change_ns: if cut { 0.0 } else { median(&new).unwrap_or(0.0) - median(&base).unwrap_or(0.0) },
+        judged: judged.filter(|_| !cut),
+        kernels: if cut { Vec::new() } else { kernels::rows(&pair, threshold) },
     }
 }
 

@@ -171,7 +171,9 @@ impl Profile {
         let (Some(list), Some(commands)) = (detail.list, detail.list_commands) else { return };
         match serial.event {
             // What of it is still going on when it begins had no end of its own.
-            serial::Event::Begin | serial::Event::End => self.programs.end((self.process, list, commands)),
+            serial::Event::Begin | serial::Event::End => {
+                self.programs.end((self.process, list, commands), true)
+            }
             _ => {}
         }
     }
@@ -186,7 +188,7 @@ impl Profile {
             serial::Event::End => {
                 let under = programs.end(main);
                 let wall = under.map(|u| (serial.ns.saturating_sub(u.since), u.host_sums));
-                self.programs.settle(self.process, main, wall);
+                self.programs.settle(self.process, main, Some(wall));
             }
             serial::Event::Failed => {
                 self.coverage.failed_programs += 1;

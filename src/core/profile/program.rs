@@ -39,6 +39,8 @@ pub struct Kernel {
     pub launch_ns: u64,
     /// The part of its device time that lies in the program's first run, ns.
     pub first_run_ns: u64,
+    /// Its dispatches in that run, ns each.
+    pub first_run: Moments,
     /// Its device time in each whole run of the program behind the first, ns: what a comparison judges by.
     pub steady: Moments,
     /// Its dispatches in those runs.
@@ -75,6 +77,8 @@ pub struct Program {
     pub first_run_ns: u64,
     /// Dispatches of its first run.
     pub first_run_count: u64,
+    /// The first run came to its end.
+    first_run_ended: bool,
     /// Device times of its whole runs behind the first, ns: one that was cut off would look fast.
     pub steady: Moments,
     /// The time from begin to end of the program runs whose both ends are known, ns.
@@ -120,9 +124,15 @@ impl Program {
         if self.commands == 0 { self.begun as f64 } else { self.dispatches as f64 / self.commands as f64 }
     }
 
-    /// The first run has fewer dispatches than the program is known to have.
+    /// The first run did not come to its end, or has fewer dispatches than the program is known to have.
     pub fn first_run_is_cut(&self) -> bool {
-        self.first_run_count < self.sequence.len() as u64
+        !self.first_run_ended || self.first_run_count < self.sequence.len() as u64
+    }
+
+    /// The part of its commands that is traced: from the first to the last index that was seen, when that is not all.
+    pub fn traced(&self) -> Option<(u64, u64)> {
+        let (first, last) = (*self.sequence.keys().min()?, *self.sequence.keys().max()?);
+        (first > 0 || last.checked_add(1).is_some_and(|n| n < self.commands)).then_some((first, last))
     }
 
     /// Device time of all its dispatches, ns.
@@ -157,8 +167,8 @@ impl Program {
         &mut self.kernels[place]
     }
 
-    /// Adds a run, or a part of a long one.
-    pub(super) fn add(&mut self, run: &[Dispatch]) {
+    /// Adds a run, or a part of a long one. `ended`: the trace went on behind it, or it has all its commands.
+    pub(super) fn add(&mut self, run: &[Dispatch], ended: bool) {
         let first = self.begun == 0;
         self.begun += 1;
         for dispatch in run {
@@ -171,6 +181,7 @@ impl Program {
             kernel.going.1 += 1;
             if first {
                 kernel.first_run_ns += dispatch.device;
+                kernel.first_run.add(dispatch.device as f64);
             }
         }
         let counts = !first && run.len() == self.sequence.len();
@@ -189,6 +200,7 @@ impl Program {
         self.between_ns += sums.between;
         if first {
             (self.first_run_ns, self.first_run_count) = (sums.device, run.len() as u64);
+            self.first_run_ended = ended || self.first_run_count == self.commands;
         }
         if counts {
             self.steady.add(sums.device as f64);

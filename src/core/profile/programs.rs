@@ -11,6 +11,9 @@ const LONGEST_RUN: usize = 1 << 20;
 /// The process, the list and its size: of these, one run is going on at a time.
 type Run = (u32, List, u64);
 
+/// From a program's begin to its end, ns, and its host phases.
+type Wall = (u64, [u64; HOST_PHASES.len()]);
+
 /// The run of a list that is going on.
 #[derive(Clone, Debug, Default)]
 struct Going {
@@ -36,12 +39,13 @@ impl Programs {
         if goes_on && going.dispatches.len() < LONGEST_RUN {
             return going.dispatches.push(dispatch);
         }
-        self.end(run);
+        self.end(run, true);
         self.going.entry(run).or_default().dispatches.push(dispatch);
     }
 
-    /// A list ends; or it begins, and what of it is still going on had no end of its own.
-    pub fn end(&mut self, run: Run) {
+    /// A list ends; or it begins, and what of it is still going on had no end of its own. `ended`: not because the trace does, or
+    /// because its program failed.
+    pub fn end(&mut self, run: Run, ended: bool) {
         let Some(going) = self.going.get_mut(&run) else { return };
         if going.dispatches.is_empty() {
             return;
@@ -49,7 +53,7 @@ impl Programs {
         let mut dispatches = std::mem::take(&mut going.dispatches);
         let (process, list, commands) = run;
         let place = self.program(list, commands, &dispatches);
-        self.all[place].add(&dispatches);
+        self.all[place].add(&dispatches, ended);
         self.inside.push((process, place, Sums::of(&dispatches)));
         dispatches.clear();
         if let Some(going) = self.going.get_mut(&run) {
@@ -70,19 +74,19 @@ impl Programs {
     }
 
     /// A command program of a process is over: the one whose main list has so many commands, or all where that is not known.
-    /// Its wall, and its host phases, are known when both its ends were seen.
-    pub fn settle(&mut self, process: u32, main: Option<u64>, wall: Option<(u64, [u64; HOST_PHASES.len()])>) {
+    /// `end`: it came to its end, and its wall and its host phases are known when its beginning was seen too.
+    pub fn settle(&mut self, process: u32, main: Option<u64>, end: Option<Option<Wall>>) {
         // Another context of the process may be in the middle of its own main list.
         let ours = |run: &Run| run.0 == process && (run.1 != List::Main || main.is_none_or(|n| n == run.2));
         let left: Vec<Run> = self.going.keys().filter(|run| ours(run)).copied().collect();
-        left.into_iter().for_each(|run| self.end(run));
+        left.into_iter().for_each(|run| self.end(run, end.is_some()));
         let all = std::mem::take(&mut self.inside);
         let (inside, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(process, place, _)| {
             let program = &self.all[*place];
             ours(&(*process, program.list, program.commands))
         });
         self.inside = others;
-        let Some((wall, host)) = wall else { return };
+        let Some((wall, host)) = end.flatten() else { return };
         // The main list's program stands for the whole; without one, whatever ran.
         let Some((_, main, sums)) =
             inside.iter().rev().find(|(_, p, _)| self.all[*p].list == List::Main).or(inside.last())

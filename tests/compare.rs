@@ -203,7 +203,16 @@ fn what_cannot_be_compared_is_refused_without_force() {
         assert_eq!(done.code(), Some(3), "{other}: {}", done.out());
         assert!(done.complaint().contains(why) && done.complaint().contains("--force"), "{}", done.err());
         assert!(done.out().contains("NOT COMPARABLE"), "the report says so too");
-        assert_eq!(compare(&dir, &["base.log", other, "--force"]).code(), Some(0), "{other}");
+        assert!(
+            !done.out().contains("better") && !done.out().contains("PROGRAM"),
+            "no verdict: {}",
+            done.out()
+        );
+        let (_, c) = comparison(&dir, &["base.log", other]);
+        assert_eq!((&c["withheld"], &c["programs"], &c["wall"]), (&json!(true), &json!([]), &Value::Null));
+        let done = compare(&dir, &["base.log", other, "--force"]);
+        assert_eq!((done.code(), done.out().contains("NOT COMPARABLE")), (Some(0), true), "{other}");
+        assert!(done.out().contains("PROGRAMS") && done.out().contains("no regression"), "{}", done.out());
     }
     Run::default().with("command", json!(["llama-bench", "-m", "other.gguf"])).write(&dir.join("model.log"));
     let done = compare(&dir, &["base.log", "model.log"]);

@@ -39,8 +39,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<i32> {
     apart(&read, &written.map(|(option, path)| (option, path.as_deref())))?;
     let pairs = pairs(args)?;
     let view = View { top: args.top.max(1), unit: unit(args.unit), ..View::default() };
-    let compared: Vec<(Comparison, Sides)> =
+    let mut compared: Vec<(Comparison, Sides)> =
         pairs.into_iter().map(|p| (compare(&p.base, &p.new, args.threshold), p.sides)).collect();
+    if !args.force {
+        compared.iter_mut().for_each(|(comparison, _)| comparison.withhold());
+    }
     write(args, &compared, view)?;
     let refused = compared.iter().flat_map(|(c, _)| c.refusals()).next();
     if let (Some(why), false) = (refused, args.force) {

@@ -29,6 +29,7 @@ pub fn report(comparison: &Comparison, sides: &Sides) -> Value {
         "single": comparison.single(),
         "differences": differences,
         "not_comparable": comparison.refusals(),
+        "withheld": comparison.withheld,
         "floor": comparison.floor.as_ref().map(judged),
         "wall": comparison.wall.as_ref().map(judged),
         "programs": comparison.programs.iter().map(program).collect::<Vec<_>>(),

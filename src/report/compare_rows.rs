@@ -38,6 +38,9 @@ pub struct Sides {
 
 /// The tables, in the order they are read.
 pub fn tables(comparison: &Comparison, sides: &Sides, view: View) -> Vec<Table> {
+    if comparison.withheld {
+        return vec![differences(comparison, sides)];
+    }
     let mut all = vec![differences(comparison, sides), programs(comparison)];
     all.extend(comparison.programs.iter().map(|p| program(p, comparison.cut, view)));
     all.push(floor(comparison, view.unit));
@@ -241,6 +244,9 @@ fn kernel(row: &KernelRow, unit: Unit) -> Vec<String> {
 
 /// The last words: what regressed, or that nothing did.
 pub fn summary(comparison: &Comparison) -> Vec<String> {
+    if comparison.withheld {
+        return vec!["none: the runs are not comparable; --force compares them all the same".to_owned()];
+    }
     let threshold = relative(Some(comparison.threshold));
     let threshold = threshold.trim_start_matches('+');
     let [better, worse, same, unclear] = comparison.verdicts();

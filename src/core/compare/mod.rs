@@ -43,6 +43,8 @@ pub struct Comparison {
     pub unresolved: (Option<f64>, Option<f64>),
     /// Every run of a side was cut off, so that what is not in it may only not have been reached: base, new.
     pub cut: (bool, bool),
+    /// They are not to be compared, and nobody insists: there are no rows.
+    pub withheld: bool,
 }
 
 /// Whether a row is on both sides.
@@ -115,6 +117,16 @@ impl KernelRow {
 }
 
 impl Comparison {
+    /// Takes the rows away where the sides are not to be compared: a verdict on them would be quoted.
+    pub fn withhold(&mut self) {
+        if self.refusals().is_empty() {
+            return;
+        }
+        self.withheld = true;
+        (self.programs, self.memory) = (Vec::new(), Vec::new());
+        (self.floor, self.wall) = (None, None);
+    }
+
     /// Why these are not to be compared, a sentence each.
     pub fn refusals(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
@@ -216,6 +228,7 @@ pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
         memory: memory::rows(base, new, threshold),
         unresolved: (unresolved(base), unresolved(new)),
         cut: (cut(base), cut(new)),
+        withheld: false,
     }
 }
 

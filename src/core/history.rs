@@ -49,6 +49,22 @@ impl<T: Clone> History<T> {
         self.entries[begins.saturating_sub(1).min(ends)..ends].iter().map(|(_, state)| state)
     }
 
+    /// What was the case for longest at a stretch from `from` until `until`; of several the first.
+    pub fn longest(&self, from: u64, until: u64) -> Option<&T> {
+        let first = self.entries.partition_point(|(since, _)| *since <= from).saturating_sub(1);
+        let mut longest: Option<(u64, &T)> = None;
+        for (n, (since, state)) in
+            self.entries.iter().enumerate().skip(first).take_while(|(_, e)| e.0 < until)
+        {
+            let end = self.entries.get(n + 1).map_or(until, |(next, _)| (*next).min(until));
+            let lasted = end.saturating_sub((*since).max(from));
+            if longest.is_none_or(|(most, _)| lasted > most) {
+                longest = Some((lasted, state));
+            }
+        }
+        longest.map(|(_, state)| state)
+    }
+
     /// All states since `ns`, to be put right.
     pub fn since_mut(&mut self, ns: u64) -> impl Iterator<Item = &mut T> {
         let begin = self.entries.partition_point(|(since, _)| *since < ns);
@@ -76,6 +92,20 @@ mod tests {
         assert_eq!(history.within(15, 25).collect::<Vec<_>>(), [&1, &5, &2]);
         assert_eq!(history.within(0, 9).count(), 0);
         assert_eq!(history.within(40, 41).collect::<Vec<_>>(), [&3]);
+    }
+
+    #[test]
+    fn what_lasted_longest_is_known() {
+        let mut history = History::default();
+        for (ns, state) in [(10, 'a'), (30, 'b'), (35, 'c'), (60, 'd')] {
+            history.push(ns, state, |_| 0);
+        }
+        assert_eq!(history.longest(0, 62), Some(&'c'));
+        assert_eq!(history.longest(0, 36), Some(&'a'));
+        assert_eq!(history.longest(22, 36), Some(&'a'), "from 22 to 30");
+        assert_eq!(history.longest(27, 36), Some(&'b'));
+        assert_eq!(history.longest(0, u64::MAX), Some(&'d'), "to the end");
+        assert_eq!((history.longest(70, 80), history.longest(0, 10)), (Some(&'d'), None));
     }
 
     #[test]

@@ -85,6 +85,11 @@ impl Weights {
     pub fn at(&self, ns: u64) -> Option<u64> {
         self.history.at(ns).copied()
     }
+
+    /// What they were for longest from `from` until `until`.
+    pub fn longest(&self, from: u64, until: u64) -> Option<u64> {
+        self.history.longest(from, until).copied()
+    }
 }
 
 /// `None`: no line of the trace. `Some(None)`: one whose amount cannot be read.

@@ -146,10 +146,15 @@ fn copies(out: &mut String, split: &Split) {
 fn columns_are(out: &mut String, split: &Split, start_ns: u64) {
     if let Some(ns) = split.peak.at_ns {
         let last = split.last.at_ns.unwrap_or(ns);
-        let [peak, last] = [ns, last].map(|ns| show(ns.saturating_sub(start_ns)));
+        let at = |ns: u64| show(ns.saturating_sub(start_ns));
+        let (peak, last) = (at(ns), at(last));
+        let steady = split
+            .steady
+            .at_ns
+            .map_or(String::new(), |ns| format!("; steady is the median, as at {}", at(ns)));
         let _ = writeln!(
             out,
-            "  the peak is the largest sample, at {peak}; the final one is at {last}; rows are held at those times"
+            "  the peak is the largest sample, at {peak}{steady}; the final one is at {last}; rows are held at those times"
         );
     } else {
         let _ = writeln!(

@@ -79,6 +79,11 @@ impl Holding {
         self.history.at(ns)
     }
 
+    /// What was held for longest from `from` until `until`.
+    pub fn longest(&self, from: u64, until: u64) -> Option<&Held> {
+        self.history.longest(from, until)
+    }
+
     /// What was held at the moment of a sample. A line comes a little later than what it tells of, so those that come
     /// within `late` ns still count where they are of more.
     pub fn at_sample(&self, ns: u64, late: u64) -> Option<&Held> {

@@ -87,7 +87,7 @@ pub struct Row {
     pub place: Place,
     /// Bytes at the moment of the peak; packed copies: the largest that the trace tells.
     pub bytes: Option<u64>,
-    /// Bytes in the steady state, at the end of it.
+    /// Bytes in the steady state: at the sample of its median; without samples what it was for longest.
     pub steady_bytes: Option<u64>,
     /// Bytes at the last sample, when that is before the tear-down: what a tear-down frees the log does not tell.
     pub final_bytes: Option<u64>,
@@ -100,7 +100,7 @@ pub struct Row {
 /// The process's figure, its parts on devices, and the difference, at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// When, ns: the sample's time; steady has none.
+    /// When, ns: the sample's time; of steady that of the first sample with the median.
     pub at_ns: Option<u64>,
     /// GTT of the process, bytes.
     pub process: Option<u64>,
@@ -156,13 +156,13 @@ impl Split {
         let [at_peak, at_steady, at_last] = times.held(book);
         let mut split = Split { loaded: book.holding.loads > 0, ..Split::default() };
         split.rows = rows::of(&at_peak, &at_steady, &at_last);
-        let packed = packed::row(book, run, times.steady_end, times.last_ns);
+        let packed = packed::row(book, run, times.packed(&book.weights));
         let behind =
             split.rows.iter().take_while(|row| row.what == What::Model && row.place == Place::Device).count();
         split.rows.insert(behind, packed);
         split.rows.extend(rows::state_copy(book));
         split.peak = split.column(times.peak, |row| row.bytes);
-        split.steady = split.column(times.steady.map(|bytes| (None, bytes)), |row| row.steady_bytes);
+        split.steady = split.column(times.steady, |row| row.steady_bytes);
         split.last = split.column(times.last, |row| row.final_bytes);
         split.process_why = split.peak.process.is_none().then(|| no_figure(&sums, run));
         split.shares();

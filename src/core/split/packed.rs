@@ -19,17 +19,17 @@ pub struct Bounds {
     pub steady_rest: Option<i64>,
 }
 
-/// The row of packed copies.
-pub fn row(book: &Book, run: &Run, steady_end: Option<u64>, last_ns: Option<u64>) -> Row {
+/// The row of packed copies. `then`: what they were in the steady state and at the end.
+pub fn row(book: &Book, run: &Run, then: [Option<u64>; 2]) -> Row {
     let largest = book.weights.largest();
-    let at = |ns: Option<u64>| ns.and_then(|ns| book.weights.at(ns)).filter(|_| largest.is_some());
+    let [steady_bytes, final_bytes] = then.map(|bytes| bytes.filter(|_| largest.is_some()));
     Row {
         what: What::Packed,
         buffer: None,
         place: Place::Device,
         bytes: largest.map(|(_, resident)| resident.bytes),
-        steady_bytes: at(steady_end),
-        final_bytes: at(last_ns),
+        steady_bytes,
+        final_bytes,
         count: largest.and_then(|(_, resident)| resident.count),
         why: largest.is_none().then(|| unknown(book, run)),
     }

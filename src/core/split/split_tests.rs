@@ -328,3 +328,26 @@ fn without_samples_the_record_has_what_they_add_up_to() {
     assert_eq!((noted.peak, noted.steady, noted.last), (whole.peak, whole.steady, whole.last));
     assert_eq!(noted.peak.unattributed, Some(15 * MIB as i64));
 }
+
+#[test]
+fn the_steady_rows_are_of_the_moment_of_the_steady_amount() {
+    let mut log = recorded(
+        "load_tensors: HRX0 model buffer size = 70.00 MiB",
+        "llama_kv_cache: HRX0 KV buffer size = 8.00 MiB",
+        "sched_reserve: HRX0 compute buffer size = 1.00 MiB",
+        "HRX host weight cache: resident=20.0 MiB weights=2",
+    );
+    // All of it is evicted when the steady state is all but over.
+    log.insert(log.len() - 1, (899, "HRX host weight cache: evicted resident=0 MiB weights=0".to_owned()));
+    let amounts = [(535, 85), (600, 105), (700, 105), (800, 105), (899, 85)];
+    let split = split_of(&log, &series(&amounts.map(|(ms, mib)| (ms, Some(mib * 1024)))));
+    let packed = |split: &Split| split.packed().unwrap().steady_bytes;
+    assert_eq!(packed(&split), Some(20 * MIB), "at the median's sample, not at the end");
+    assert_eq!(
+        (split.steady.process, split.steady.rows, split.steady.unattributed),
+        (Some(105 * MIB), 99 * MIB, Some(6 * MIB as i64))
+    );
+    let blind = split_of(&log, &series(&[]));
+    assert_eq!(packed(&blind), Some(20 * MIB), "without samples what it was for longest");
+    assert_eq!(blind.rows[0].steady_bytes, Some(70 * MIB));
+}

@@ -95,6 +95,41 @@ fn a_trace_cut_anywhere_still_parses_and_the_torn_line_is_counted() {
 }
 
 #[test]
+fn a_folder_whose_trace_lacks_lines_is_partial_whatever_its_record_says() {
+    let dir = Dir::new("lacking");
+    wrap(demo(&["-p", "-o", "run", "--echo", "none"], &["--tokens", "2"])).cwd(dir.path()).run();
+    let log = dir.bytes("run/trace.log");
+    let counted = dir.json("run/run.json")["end"]["counters"]["lines"].as_u64().unwrap();
+    let first = |done: &common::Done| done.out().lines().next().unwrap_or_default().to_owned();
+    assert!(!first(&parse(&dir, "run")).starts_with("PARTIAL"));
+    let half = 1 + log.iter().take(log.len() / 2).rposition(|b| *b == b'\n').unwrap();
+    std::fs::write(dir.join("run/trace.log"), &log[..half]).unwrap();
+    let there =
+        log[..half].split(|b| *b == b'\n').filter(|l| l.first().is_some_and(u8::is_ascii_digit)).count();
+    let cut = format!("PARTIAL: the trace is cut: {there} of {counted} lines are in it");
+    let done = parse(&dir, "run");
+    assert_eq!(first(&done), cut);
+    let json = wrap(["parse", "--json", "-", "run"]).cwd(dir.path()).run();
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        (&report["partial"]["is"], format!("PARTIAL: {}", report["partial"]["why"].as_str().unwrap())),
+        (&true.into(), cut)
+    );
+    std::fs::remove_file(dir.join("run/trace.log")).unwrap();
+    let done = parse(&dir, "run");
+    assert_eq!(first(&done), format!("PARTIAL: the trace is cut: 0 of {counted} lines are in it"));
+    assert!(
+        done.out()
+            .contains(&format!("NO DISPATCH IS AT HAND: the trace with the {counted} lines is missing")),
+        "{}",
+        done.out()
+    );
+    // Of a trace without a record the last line alone can tell.
+    std::fs::write(dir.join("bare.log"), "100 hello\n200 hel").unwrap();
+    assert_eq!(first(&parse(&dir, "bare.log")), "PARTIAL: the trace is cut: it ends inside a line");
+}
+
+#[test]
 fn a_trace_of_another_tool_is_read_without_a_header() {
     let dir = Dir::new("seed");
     std::fs::write(

@@ -25,6 +25,7 @@ use crate::core::memory::sums::Sums;
 use crate::core::names::Catalogue;
 use crate::core::run::{Counters, Run};
 use crate::core::split::Split;
+use crate::core::text::count;
 use view::View;
 
 /// What a report is about.
@@ -46,6 +47,9 @@ pub struct Subject<'a> {
     pub view: View,
 }
 
+/// Why a trace that ends inside a line is not whole.
+const CUT_INSIDE: &str = "the trace is cut: it ends inside a line";
+
 /// How the facts of a report came to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
@@ -65,7 +69,7 @@ impl Subject<'_> {
     /// Why this is not the whole story, if it is not.
     pub fn partial(&self) -> Option<String> {
         if let Some(end) = &self.run.end {
-            return end.partial.clone();
+            return end.partial.clone().or_else(|| self.cut(&end.counters));
         }
         if self.source.running {
             return Some("the run is still going on".to_owned());
@@ -73,9 +77,22 @@ impl Subject<'_> {
         if self.run.pid.is_none() && !self.run.tool.name.is_empty() {
             return Some("the run was cut off before its target was known to be started".to_owned());
         }
-        // A trace of another tool has no record at all: nothing says that it should have an end.
+        // A trace of another tool has no record at all: nothing says that it should have an end, but for a line's.
         let ours = !self.run.tool.name.is_empty();
-        ours.then(|| "the run was cut off: everything was killed at once, or the trace is cut".to_owned())
+        if !ours {
+            return self.source.torn.then(|| CUT_INSIDE.to_owned());
+        }
+        Some("the run was cut off: everything was killed at once, or the trace is cut".to_owned())
+    }
+
+    /// What a trace lacks of the lines that the record has counted; what the disk did not take is told apart.
+    fn cut(&self, counted: &Counters) -> Option<String> {
+        let there = self.book?.tally.lines;
+        let kept = counted.lines.saturating_sub(counted.log_lost_lines);
+        if there < kept {
+            return Some(format!("the trace is cut: {there} of {} are in it", count(kept, "line")));
+        }
+        self.source.torn.then(|| CUT_INSIDE.to_owned())
     }
 
     /// The counters: as counted while the run went on, else as far as the lines tell.

@@ -24,7 +24,15 @@ pub fn report(subject: &Subject<'_>) -> String {
     }
     let asked = subject.run.profile || subject.expects_dispatches();
     if let (true, true, Some(book)) = (asked, subject.no_dispatch(), subject.book) {
-        page.0.push_str(&profile_text::empty(&book.profile, &book.tally));
+        let printed = subject.run.end.as_ref().map_or(0, |end| end.counters.lines);
+        if book.tally.lines == 0 && printed > 0 {
+            page.line(&format!(
+                "NO DISPATCH IS AT HAND: the trace with the {} is missing",
+                count(printed, "line")
+            ));
+        } else {
+            page.0.push_str(&profile_text::empty(&book.profile, &book.tally));
+        }
     }
     header(&mut page, subject);
     if let Some(tally) = subject.book.map(|book| &book.tally) {

@@ -303,3 +303,73 @@ fn memory_is_a_curve_with_peak_and_steady_a_bar_of_its_parts_and_counters_of_the
     assert_eq!((&found["counters"]["GTT"], &found["counters"]["RSS"]), (&7.into(), &8.into()));
     assert!(found["tracks"]["phases"].as_u64().unwrap() >= 2, "{found}");
 }
+
+/// The page of what a file holds.
+fn page_of(dir: &Dir, words: &[&str]) -> String {
+    let done = parse(dir, &[words, &["--html", "p.html", "--report", "r.txt"]].concat());
+    assert!(dir.join("p.html").exists(), "{}", done.err());
+    dir.text("p.html")
+}
+
+#[test]
+fn samples_alone_are_no_loss_and_their_holes_are_found() {
+    let dir = Dir::new("alone");
+    let mut list = String::new();
+    for n in 0..40 {
+        list.push_str(&format!("{:.2} 2048\n", f64::from(n) * 0.05 + if n > 20 { 1.4 } else { 0.0 }));
+    }
+    std::fs::write(dir.join("s.txt"), list).unwrap();
+    let page = page_of(&dir, &["--samples", "s.txt"]);
+    assert!(page.contains("There is no trace: samples of memory alone were given."), "{page}");
+    assert!(!page.contains("were lost"));
+    assert!(page.contains("Sampler gap of 1.450 s (usual in it: one sample every 50.000 ms)"), "{page}");
+    std::fs::write(dir.join("s.txt"), "0.0 0\n0.1 0\n0.2 0\n").unwrap();
+    assert!(page_of(&dir, &["--samples", "s.txt"]).contains("GTT: peak 0.0 MiB, steady 0.0 MiB."));
+    // Samples that stop long before the end.
+    Run::default().folder(&dir.join("run"), &[Some(5); 400]);
+    let rows = dir.text("run/gtt.tsv");
+    let early: Vec<&str> = rows.lines().take(200).collect();
+    std::fs::write(dir.join("run/gtt.tsv"), early.join("\n") + "\n").unwrap();
+    let page = page_of(&dir, &["run"]);
+    assert!(page.contains("The last sample is ") && page.contains(" before the target's end"), "{page}");
+}
+
+#[test]
+fn parts_that_are_more_than_the_wall_are_a_finding_and_have_the_tables_shares() {
+    let dir = Dir::new("more");
+    let trace = Run { tokens: 4, ..Run::default() };
+    // The begin lines of its programs come a millisecond late, so that the walls are too short.
+    let late: Vec<String> = trace
+        .text()
+        .lines()
+        .map(|line| match line.split_once(' ') {
+            Some((ns, text)) if text.contains(" begin phase=command-program") => {
+                format!("{} {text}\n", ns.parse::<u64>().unwrap() + 1_000_000)
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(dir.join("t.log"), late.concat()).unwrap();
+    let page = page_of(&dir, &["t.log", "--json", "r.json"]);
+    let account = dir.json("r.json")["programs"][0]["account"].clone();
+    let of = |field: &str| account[field].as_f64().unwrap();
+    let parts = of("wall_ns") - of("unattributed_ns");
+    assert!(parts > of("wall_ns"));
+    let percent = |part: f64| format!("{:.1} %", part * 100.0 / of("wall_ns"));
+    assert!(page.contains(&format!("are {} of it: lines of two contexts", percent(parts))), "{page}");
+    assert!(!page.contains("0.0 % of the wall time"));
+    let device = percent(of("kernels_ns"));
+    assert!(page.contains(&format!("({device})")), "the bar's legend has {device}: {page}");
+}
+
+#[test]
+fn what_failed_is_a_finding_with_the_backends_reason() {
+    let dir = Dir::new("failed");
+    run(&dir, &["-p"], &[&QUICK[..], &["--no-load", "--fail-sync", "7"]].concat());
+    let coverage = &dir.json("run/report.json")["coverage"];
+    assert_eq!((&coverage["failed_programs"], &coverage["repeated"]), (&1.into(), &0.into()), "{coverage}");
+    let page = dir.text("run/report.html").replace("&#39;", "'");
+    let told = "Failed, by the backend's own word: 1 program: command-post-dispatch list=main index=2";
+    assert!(page.contains(told), "{page}");
+    assert!(!page.contains("began while another or the same one was open"));
+}

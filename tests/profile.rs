@@ -386,6 +386,38 @@ fn a_failed_wait_is_named_with_its_reason() {
 }
 
 #[test]
+fn a_dispatch_that_failed_is_open_until_then_and_did_not_begin_again() {
+    let dir = Dir::new("failed-dispatch");
+    let d = "list=main index=0 list_commands=1 ordinal=0 kind=Kernel kernel_id=7 bindings=2";
+    let launch = [format!("begin phase=command-dispatch {d}"), format!("failed phase=command-dispatch {d}")];
+    let wait = [
+        format!("begin phase=command-dispatch {d}"),
+        format!("end phase=command-dispatch {d}"),
+        format!("sync-begin phase=command-post-dispatch {d}"),
+        format!("failed phase=command-post-dispatch {d}"),
+    ];
+    for events in [&launch[..], &wait] {
+        let lines = (1..).zip(events).map(|(n, event)| format!("{n}00 hrx debug serial: {event}\n"));
+        std::fs::write(dir.join("t.log"), lines.collect::<String>()).unwrap();
+        let done = wrap(["parse", "t.log", "--json", "r.json"]).cwd(dir.path()).run();
+        let report = dir.json("r.json");
+        let coverage = &report["coverage"];
+        assert_eq!(
+            (&coverage["failed_dispatches"], &coverage["repeated"]),
+            (&1.into(), &0.into()),
+            "{coverage}"
+        );
+        assert_eq!(report["open"][0]["open_ns"], (events.len() as u64 - 1) * 100);
+        assert!(done.out().contains("1 dispatch failed, by the backend's own word"), "{}", done.out());
+        assert!(
+            !done.out().contains("began again") && !done.out().contains("most of 0 waits"),
+            "{}",
+            done.out()
+        );
+    }
+}
+
+#[test]
 fn bad_ranges_are_named() {
     for (words, holds) in [
         (&["-p", "--commands", "5", "--", "true"][..], "'5' is not a range"),

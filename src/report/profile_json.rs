@@ -126,6 +126,7 @@ pub fn coverage(profile: &Profile, names: &Catalogue) -> Value {
         "untimed_events": c.untimed,
         "overlapping": c.overlapping,
         "repeated": c.repeated,
+        "failed_dispatches": c.failed,
         "processes": c.processes,
         "left_open": c.left,
         "untraced_waits": c.untraced_waits,

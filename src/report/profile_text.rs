@@ -84,6 +84,9 @@ fn summary(out: &mut String, profile: &Profile, programs: &[&Program]) {
             "  floor: {} µs, the median of {waits} for an idle device; the instrument itself adds that to every kernel",
             fixed(ns, 1_000, 2)
         ),
+        None if profile.floor.count() == 0 => {
+            writeln!(out, "  floor: unknown: no wait for an idle device before a dispatch is in the trace")
+        }
         None => writeln!(
             out,
             "  floor: unknown, since most of {waits} for an idle device began and ended in one read"

@@ -73,7 +73,8 @@ pub fn facts(subject: &Subject<'_>) -> Vec<(String, String)> {
     }
     match &subject.run.end {
         Some(end) => ending(&mut page, subject, end),
-        None => lines(&mut page, subject),
+        None if subject.book.is_some() => lines(&mut page, subject),
+        None => {}
     }
     // The first line is the tool's own and has no name.
     let mut all = vec![("made by".to_owned(), page.0.lines().next().unwrap_or_default().to_owned())];

@@ -28,6 +28,8 @@ pub struct Coverage {
     /// Dispatches that began again while they were open: a line or a run was lost, or two processes whose lines cannot be
     /// told apart wrote this trace.
     pub repeated: u64,
+    /// Dispatches that failed, by the backend's own word: their launch, or the wait for them.
+    pub failed: u64,
     /// Processes that wrote the trace, as far as their pids are known: none where no line says whose it is.
     pub processes: u64,
     /// Dispatches that were open in processes that wrote nothing any more while many others did.

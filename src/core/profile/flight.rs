@@ -51,7 +51,7 @@ pub struct Open {
     pub launched: Option<u64>,
     /// The kernel that was completed last before it.
     pub neighbour: Option<u64>,
-    /// When the same dispatch began again, ns: it was open until then at the latest.
+    /// When the same dispatch began again, or failed, ns: it was open until then at the latest.
     pub until: Option<u64>,
 }
 
@@ -73,8 +73,10 @@ pub enum Step {
     Broken,
     /// So many that began before one that came to its end, and of which a line was broken: theirs was in it.
     Lost(u64),
-    /// A dispatch that never came to its end.
+    /// A dispatch that never came to its end: it begins again.
     Abandoned(Open),
+    /// A dispatch that failed, by the backend's own word.
+    Failed(Open),
     /// A whole dispatch.
     Completed(Key, Dispatch),
 }
@@ -128,7 +130,7 @@ impl Flights {
         let ns = serial.ns;
         match (serial.phase, serial.event) {
             (Phase::Pre, Event::SyncBegin) => {
-                self.leave(key, ns, &mut each);
+                self.leave(key, ns, Step::Abandoned, &mut each);
                 self.put(key, Flight { pre_begin: Some(ns), ..Flight::default() });
             }
             (Phase::Pre, Event::SyncEnd) => {
@@ -149,7 +151,7 @@ impl Flights {
                 }
             }
             (Phase::Post, Event::SyncEnd) => self.complete(key, ns, &mut each),
-            (_, Event::Failed) => self.leave(key, ns, &mut each),
+            (_, Event::Failed) => self.leave(key, ns, Step::Failed, &mut each),
             _ => {}
         }
     }
@@ -157,7 +159,7 @@ impl Flights {
     fn begin(&mut self, key: Key, ns: u64, detail: &Detail, each: &mut impl FnMut(&Step)) {
         let before = self.get(key).copied().unwrap_or_default();
         if before.begin.is_some() {
-            self.leave(key, ns, each);
+            self.leave(key, ns, Step::Abandoned, each);
         }
         let beside = |k: &Key| k.process == key.process && *k != key;
         let overlapping = self.all.iter().any(|(k, f)| beside(k) && f.begin.is_some() && !f.damaged);
@@ -200,12 +202,12 @@ impl Flights {
     }
 
     /// A command that begins again, or fails, leaves the one before open; or broken, when a line of it may be missing.
-    fn leave(&mut self, key: Key, ns: u64, each: &mut impl FnMut(&Step)) {
+    fn leave(&mut self, key: Key, ns: u64, how: fn(Open) -> Step, each: &mut impl FnMut(&Step)) {
         let Some(flight) = self.remove(key).filter(|f| f.begin.is_some()) else { return };
         if flight.damaged {
             each(&Step::Broken);
         } else if let Some(open) = self.opened(key, &flight) {
-            each(&Step::Abandoned(Open { until: Some(ns), ..open }));
+            each(&how(Open { until: Some(ns), ..open }));
         }
     }
 

@@ -158,6 +158,10 @@ impl Profile {
                 self.coverage.repeated += 1;
                 self.keep_abandoned(open);
             }
+            Step::Failed(open) => {
+                self.coverage.failed += 1;
+                self.keep_abandoned(open);
+            }
             Step::Completed(key, dispatch) => {
                 self.coverage.completed += 1;
                 self.coverage.unresolved += u64::from(dispatch.device == 0);
@@ -240,7 +244,7 @@ impl Profile {
 
     /// How many [`Self::open`] would list if it kept them all.
     pub fn open_count(&self) -> u64 {
-        self.coverage.repeated + self.coverage.left + self.flights.open().len() as u64
+        self.coverage.repeated + self.coverage.failed + self.coverage.left + self.flights.open().len() as u64
     }
 
     /// The instrument's floor: the median wait for a device that is idle, ns. Unknown when both ends of most waits have

@@ -150,7 +150,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
         flights.take(key, serial, detail, |step| match step {
             Step::Completed(_, dispatch) => self.dispatch(context, key, dispatch),
             // Its context is the one of the dispatch that takes its place.
-            Step::Abandoned(open) => self.open(context, open),
+            Step::Abandoned(open) | Step::Failed(open) => self.open(context, open),
             _ => {}
         });
         self.flights = flights;

@@ -65,9 +65,9 @@ pub struct Part {
 /// The fills, in their order: told apart by any eye, and named in the legend.
 const FILLS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// A stacked bar with its legend.
-pub fn stack(label: &str, parts: &[Part]) -> String {
-    let whole: u64 = parts.iter().map(|p| p.value).sum();
+/// A stacked bar with its legend: parts of `of`, as the tables have them. The bar is longer where the parts are more than that.
+pub fn stack(label: &str, parts: &[Part], of: u64) -> String {
+    let whole = of.max(parts.iter().map(|p| p.value).sum());
     let mut out =
         format!("<svg class=\"stack\" height=\"26\" role=\"img\" aria-label=\"{}\">", escaped(label));
     let mut before = 0;
@@ -90,7 +90,7 @@ pub fn stack(label: &str, parts: &[Part]) -> String {
             FILLS[n % FILLS.len()],
             escaped(&part.name),
             escaped(&part.words),
-            percent(part.value, whole)
+            percent(part.value, of)
         ));
     }
     out.push_str("</ul>\n");

@@ -4,7 +4,8 @@ mod profile;
 
 use crate::core::duration::show;
 use crate::core::memory::seen::Sampling;
-use crate::core::memory::sums::Figures;
+use crate::core::memory::series::Series;
+use crate::core::memory::sums::{Figures, Sums};
 use crate::core::text::count;
 use crate::report::Subject;
 use crate::report::page::charts::mib;
@@ -59,6 +60,9 @@ pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
             Weight::Fact,
             "No profile: it was not asked for (-p), so there is nothing to say about kernels.".to_owned(),
         )),
+        None if subject.run.tool.name.is_empty() => {
+            all.push((Weight::Fact, "There is no trace: samples of memory alone were given.".to_owned()));
+        }
         None => all.push((Weight::Bad, "The sums of the lines were lost, and no log was kept.".to_owned())),
     }
     sampled(&mut all, subject);
@@ -165,10 +169,10 @@ fn sampled(all: &mut Vec<Finding>, subject: &Subject<'_>) {
         (Some(peak), Some(steady)) => all.push((
             Weight::Fact,
             format!(
-                "GTT: peak {}, steady {} ({} % of the peak).",
+                "GTT: peak {}, steady {}{}.",
                 mib(peak),
                 mib(steady),
-                percent(steady, peak)
+                if peak > 0 { format!(" ({} % of the peak)", percent(steady, peak)) } else { String::new() }
             ),
         )),
         _ => all.push((
@@ -179,17 +183,44 @@ fn sampled(all: &mut Vec<Finding>, subject: &Subject<'_>) {
             ),
         )),
     }
-    let interval = subject.run.sampling.as_ref().map(|s| s.interval_ns);
-    if let (Some(gap), Some(interval)) = (sums.longest_gap_ns, interval)
-        && gap > interval.saturating_mul(4)
-    {
+    gaps(all, subject, &sums);
+}
+
+/// Holes in the samples: between them, and behind the last one.
+fn gaps(all: &mut Vec<Finding>, subject: &Subject<'_>, sums: &Sums) {
+    let asked = subject.run.sampling.as_ref().map(|s| s.interval_ns);
+    let Some(interval) = asked.or_else(|| subject.memory.and_then(usual_step)) else { return };
+    let much = interval.saturating_mul(4);
+    if let Some(gap) = sums.longest_gap_ns.filter(|gap| *gap > much) {
+        let step = if asked.is_some() { "asked for" } else { "usual in it" };
         all.push((
             Weight::Care,
             format!(
-                "Sampler gap of {} (asked for: one sample every {}): a peak in it was not seen.",
+                "Sampler gap of {} ({step}: one sample every {}): a peak in it was not seen.",
                 show(gap),
                 show(interval)
             ),
         ));
     }
+    let last = subject.memory.and_then(|series| series.samples().next_back());
+    let end = subject.run.end.as_ref().map(|end| end.at_ns);
+    if let (Some(last), Some(end)) = (last, end)
+        && let Some(gap) = end.checked_sub(last.ns).filter(|gap| *gap > much)
+    {
+        all.push((
+            Weight::Care,
+            format!(
+                "The last sample is {} before the target's end: a peak behind it was not seen.",
+                show(gap)
+            ),
+        ));
+    }
+}
+
+/// The median step from one sample to the next, ns.
+fn usual_step(series: &Series) -> Option<u64> {
+    let times: Vec<u64> = series.samples().map(|s| s.ns).collect();
+    let mut steps: Vec<u64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
+    steps.sort_unstable();
+    steps.get(steps.len() / 2).copied().filter(|step| *step > 0)
 }

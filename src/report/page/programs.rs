@@ -66,7 +66,7 @@ fn one_program(out: &mut String, subject: &Subject<'_>, profile: &Profile, progr
 
 /// Launch against device, and what else the wall time is.
 fn account(out: &mut String, program: &Program) {
-    let (title, parts) = parts(program);
+    let (title, parts, whole) = parts(program);
     let parts: Vec<Part> = parts
         .into_iter()
         .map(|(what, ns)| Part {
@@ -76,11 +76,11 @@ fn account(out: &mut String, program: &Program) {
         })
         .collect();
     out.push_str(&format!("<h3>{}</h3>\n", escaped(&title)));
-    out.push_str(&stack(&title, &parts));
+    out.push_str(&stack(&title, &parts, whole));
 }
 
-/// What a program's time consists of, ns, with the words for the whole.
-fn parts(program: &Program) -> (String, Vec<(&'static str, u64)>) {
+/// What a program's time consists of, ns, with the words for the whole, and the whole.
+fn parts(program: &Program) -> (String, Vec<(&'static str, u64)>, u64) {
     if program.walls > 0 {
         let known = program.in_walls;
         let host = known.between + known.init + known.host.iter().sum::<u64>();
@@ -99,6 +99,7 @@ fn parts(program: &Program) -> (String, Vec<(&'static str, u64)>) {
                 fixed(program.wall_ns, 1_000_000, 3)
             ),
             parts,
+            program.wall_ns,
         )
     } else {
         let parts = vec![
@@ -107,10 +108,9 @@ fn parts(program: &Program) -> (String, Vec<(&'static str, u64)>) {
             ("waits before dispatches (the instrument)", program.wait_ns),
             ("host between dispatches", program.between_ns),
         ];
-        (
-            "Its dispatches' time (no run with both ends was seen, so the wall time is unknown)".to_owned(),
-            parts,
-        )
+        let whole = parts.iter().map(|(_, ns)| ns).sum();
+        let title = "Its dispatches' time (no run with both ends was seen, so the wall time is unknown)";
+        (title.to_owned(), parts, whole)
     }
 }
 

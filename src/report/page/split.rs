@@ -14,7 +14,9 @@ pub fn part(split: &Split) -> String {
     let mut out = "<h3>What of it is what</h3>\n".to_owned();
     let parts = parts(split);
     match (split.peak.process, split.peak.unattributed) {
-        (Some(_), Some(rest)) if rest >= 0 => out.push_str(&stack("GTT at the peak", &parts)),
+        (Some(process), Some(rest)) if rest >= 0 => {
+            out.push_str(&stack("GTT at the peak", &parts, process));
+        }
         _ => {
             let why = split.process_why.as_ref().or(split.unattributed_why.as_ref());
             let why = why.map_or(String::new(), |why| format!(": {why}"));

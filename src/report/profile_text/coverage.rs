@@ -52,7 +52,7 @@ pub(super) fn coverage(out: &mut String, profile: &Profile, tally: &Tally, names
 }
 
 /// What was not as it should be: how many of what, and how.
-fn troubles(c: &Coverage) -> [(u64, &'static str, &'static str); 8] {
+fn troubles(c: &Coverage) -> [(u64, &'static str, &'static str); 9] {
     [
         (c.orphans, "end", "without a beginning: the trace begins in the middle, or lines are missing"),
         (c.broken, "dispatch", "with a broken line: neither counted nor open"),
@@ -68,6 +68,7 @@ fn troubles(c: &Coverage) -> [(u64, &'static str, &'static str); 8] {
             "began again while open: a line or a run was lost, or two processes wrote this trace \
              whose lines cannot be told apart; then times around them may be of two",
         ),
+        (c.failed, "dispatch", "failed, by the backend's own word; open until then"),
         (c.left, "dispatch", "left open by processes that wrote nothing more while many others did"),
         (c.untraced_waits, "wait", "without a detail: commands outside the traced range"),
         (c.failed_programs, "program", "failed"),

@@ -64,7 +64,20 @@ fn attributed(all: &mut Vec<Finding>, program: &Program) {
     if program.walls == 0 || program.wall_ns == 0 {
         return;
     }
-    let rest = program.wall_ns.saturating_sub(program.in_walls.sum());
+    let known = program.in_walls.sum();
+    let Some(rest) = program.wall_ns.checked_sub(known) else {
+        all.push((
+            Weight::Bad,
+            format!(
+                "The parts of the wall time of the list of {} commands [{}] are {} % of it: lines of two contexts that cannot be \
+                 told apart, or a damaged trace.",
+                program.commands,
+                program.fingerprint(),
+                percent(known, program.wall_ns)
+            ),
+        ));
+        return;
+    };
     let part = percent(rest, program.wall_ns);
     let weight = if rest * 20 > program.wall_ns { Weight::Care } else { Weight::Good };
     all.push((
@@ -113,6 +126,14 @@ pub(super) fn trust(all: &mut Vec<Finding>, subject: &Subject<'_>, profile: &Pro
                 count(c.overlapping + c.repeated, "dispatch")
             ),
         ));
+    }
+    let failed = c.failed + c.failed_programs;
+    if failed > 0 {
+        let reason = profile.failures.first().map_or(String::new(), |words| format!(": {words}"));
+        let what = [(c.failed, "dispatch"), (c.failed_programs, "program")];
+        let what: Vec<String> =
+            what.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| count(*n, noun)).collect();
+        all.push((Weight::Bad, format!("Failed, by the backend's own word: {}{reason}.", what.join(", "))));
     }
     all.push(floor(subject, profile));
 }

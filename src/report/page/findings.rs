@@ -189,7 +189,7 @@ fn sampled(all: &mut Vec<Finding>, subject: &Subject<'_>) {
 /// Holes in the samples: between them, and behind the last one.
 fn gaps(all: &mut Vec<Finding>, subject: &Subject<'_>, sums: &Sums) {
     let asked = subject.run.sampling.as_ref().map(|s| s.interval_ns);
-    let Some(interval) = asked.or_else(|| subject.memory.and_then(usual_step)) else { return };
+    let Some(interval) = asked.or_else(|| usual_step(subject.memory?, sums)) else { return };
     let much = interval.saturating_mul(4);
     if let Some(gap) = sums.longest_gap_ns.filter(|gap| *gap > much) {
         let step = if asked.is_some() { "asked for" } else { "usual in it" };
@@ -217,10 +217,10 @@ fn gaps(all: &mut Vec<Finding>, subject: &Subject<'_>, sums: &Sums) {
     }
 }
 
-/// The median step from one sample to the next, ns.
-fn usual_step(series: &Series) -> Option<u64> {
-    let times: Vec<u64> = series.samples().map(|s| s.ns).collect();
-    let mut steps: Vec<u64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
-    steps.sort_unstable();
-    steps.get(steps.len() / 2).copied().filter(|step| *step > 0)
+/// The mean step from one sample to the next, the longest left out, ns. Samples that say the same are kept as one, so their
+/// number and the whole time have to tell.
+fn usual_step(series: &Series, sums: &Sums) -> Option<u64> {
+    let (first, last) = (series.samples().next()?, series.samples().next_back()?);
+    let others = last.ns.checked_sub(first.ns)?.checked_sub(sums.longest_gap_ns?)?;
+    others.checked_div(sums.samples.saturating_sub(2)).filter(|step| *step > 0)
 }

@@ -101,6 +101,17 @@ fn a_timeout_a_stop_and_a_signal_are_marked() {
 }
 
 #[test]
+fn a_target_that_is_killed_behind_its_timeout_has_both_marked() {
+    let dir = Dir::new("killed-late");
+    let target = ["--tokens", "100000", "--ignore-term", "--ready"];
+    run(&dir, &["-p", "-t", "300ms", "-k", "100ms"], &target);
+    assert_eq!(dir.json("run/run.json")["end"]["exit"]["cause"], "killed-after-grace");
+    let found = checked(&dir, "run/timeline.pftrace", "run/report.json");
+    let marks = found["marks"].to_string();
+    assert!(marks.contains("timeout of 300.000 ms") && marks.contains("killed-after-grace"), "{marks}");
+}
+
+#[test]
 fn a_long_timeline_is_trimmed_and_says_so_inside() {
     let dir = Dir::new("trimmed");
     Run { tokens: 100, ..Run::default() }.write(&dir.join("t.log"));

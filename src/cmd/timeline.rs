@@ -86,7 +86,7 @@ fn fill<C: Drawing>(
     events: Option<Events<'_>>,
     file: &mut dyn Write,
 ) -> io::Result<()> {
-    let plan = Plan::new(matter.profile, matter.most);
+    let plan = Plan::new(matter.profile, matter.phases.len(), matter.most);
     let mut weaver = Weaver::new(canvas, plan);
     match events {
         Some(Events::Log(path)) => {

@@ -11,8 +11,8 @@ use crate::core::test_trace::{Trace, fields, line};
 
 /// What was drawn, as one can compare it.
 #[derive(Debug, Default, PartialEq)]
-struct Picture {
-    spans: Vec<(Track, String, u64, Option<u64>, Facts)>,
+pub(super) struct Picture {
+    pub(super) spans: Vec<(Track, String, u64, Option<u64>, Facts)>,
     marks: Vec<(String, u64)>,
     bytes: Vec<(Track, u64, u64)>,
 }
@@ -39,12 +39,12 @@ impl Canvas for Picture {
 }
 
 impl Picture {
-    fn on(&self, track: Track) -> Vec<(u64, Option<u64>)> {
+    pub(super) fn on(&self, track: Track) -> Vec<(u64, Option<u64>)> {
         self.spans.iter().filter(|s| s.0 == track).map(|s| (s.2, s.3)).collect()
     }
 
     /// On no track does time go back, and no two spans overlap.
-    fn check(&self) {
+    pub(super) fn check(&self) {
         let mut last: BTreeMap<Track, u64> = BTreeMap::new();
         for (track, name, from, until, _) in &self.spans {
             let before = last.entry(*track).or_default();
@@ -56,7 +56,7 @@ impl Picture {
 }
 
 /// A trace whose dispatches follow each other faster than others do.
-fn brisk() -> Trace {
+pub(super) fn brisk() -> Trace {
     Trace { pace: [5, 2, 1], bindings: 3, ..Trace::default() }
 }
 
@@ -65,12 +65,12 @@ fn detail(index: u64, commands: u64, kernel: u64) -> String {
 }
 
 /// Drawn with a number of spans at the most: the picture, what was drawn, the plan, and the profile's device time.
-fn drawn(trace: &Trace, most: u64) -> (Picture, Drawn, Plan, u64) {
+pub(super) fn drawn(trace: &Trace, most: u64) -> (Picture, Drawn, Plan, u64) {
     let mut book = Book::default();
     book.shorthand = Some(shorthand::Writer::default());
     trace.each(|line| book.take(line, |_, _| {}));
     book.finish();
-    let plan = Plan::new(&book.profile, most);
+    let plan = Plan::new(&book.profile, 0, most);
     let mut picture = Picture::default();
     let mut weaver = Weaver::new(&mut picture, plan);
     trace.each(|line| weaver.take(line));
@@ -91,7 +91,7 @@ fn each_process_has_its_own_tracks() {
     let mut trace = brisk();
     trace.program(40, 4, &[30, 50]);
     let mut picture = Picture::default();
-    let plan = Plan { whole: true, ..Plan::default() };
+    let plan = Plan::everything();
     let mut weaver = Weaver::new(&mut picture, plan);
     // Two processes run the same, every line of one right behind the other's.
     for (ns, text) in &trace.lines {
@@ -182,54 +182,6 @@ fn contexts_that_overlap_have_tracks_of_their_own() {
 }
 
 #[test]
-fn a_long_run_is_trimmed_to_its_start_its_slowest_and_its_end() {
-    let mut trace = brisk();
-    for n in 0..200 {
-        trace.program(40, 4, &[10, 20, if n == 100 { 90_000 } else { 30 }, 40]);
-    }
-    for most in [300, 600, 1_200, 2_000] {
-        let (picture, drawn, plan, _) = drawn(&trace, most);
-        assert!(!plan.whole);
-        assert_eq!(drawn.completed, 800);
-        assert!(drawn.spans <= most && drawn.spans > most / 3, "{most}: {drawn:?}");
-        let device = picture.on(Track::Device(0));
-        assert!(device.iter().any(|(from, until)| until.unwrap() - from == 90_000), "the slowest is there");
-        let (first, last) = (device.first().unwrap(), device.last().unwrap());
-        assert!(first.0 < 100 && last.1 == Some(trace.now - 1), "the first and the last are there");
-        let launches = picture.on(Track::Launches(0)).len() as u64;
-        assert_eq!((launches, device.len() as u64), (drawn.dispatches, drawn.dispatches));
-    }
-    let (_, drawn, plan, device) = drawn(&trace, 5_000);
-    assert!(plan.whole);
-    assert_eq!((drawn.dispatches, drawn.device_ns), (800, device));
-}
-
-#[test]
-fn whole_programs_are_drawn_from_the_start() {
-    let mut trace = brisk();
-    for _ in 0..100 {
-        trace.program(40, 4, &[10, 20, 30, 40]);
-    }
-    let (picture, ..) = drawn(&trace, 400);
-    let end_of_first_window =
-        picture.spans.iter().filter(|s| s.0 == Track::Device(0)).map(|s| s.4.place.unwrap().2);
-    // Indices go 0, 1, 2, 3 over and over: no program is cut.
-    let indices: Vec<u64> = end_of_first_window.collect();
-    assert!(indices.len().is_multiple_of(4) && indices.chunks(4).all(|c| c == [0, 1, 2, 3]), "{indices:?}");
-}
-
-#[test]
-fn a_trace_without_program_lines_is_trimmed_as_well() {
-    let mut trace = brisk();
-    for _ in 0..500 {
-        trace.dispatch(0, 1, 7, 4, 30);
-    }
-    let (picture, drawn, ..) = drawn(&trace, 100);
-    assert!(drawn.spans <= 100 && drawn.dispatches > 20, "{drawn:?}");
-    assert_eq!(picture.on(Track::Device(0)).last().unwrap().1, Some(trace.now));
-}
-
-#[test]
 fn the_run_itself_is_marked_and_memory_is_counted() {
     let end = End {
         at_ns: 900,
@@ -250,8 +202,17 @@ fn the_run_itself_is_marked_and_memory_is_counted() {
     series.push(Sample { ns: 150, gtt_bytes: Some(5), rss_bytes: Some(7), ..Sample::default() });
     series.push(Sample { ns: 250, gtt_bytes: None, ..Sample::default() });
     let mut picture = Picture::default();
-    let plan = Plan { all: 10, slow_ns: u64::MAX, ..Plan::default() };
-    let drawn = Drawn { dispatches: 4, ..Drawn::default() };
+    let plan = Plan { most: 30, all: 10, slow_ns: 500, some_ns: 400, ..Plan::default() };
+    let drawn = Drawn {
+        completed: 10,
+        dispatches: 8,
+        programs: 1,
+        last: 2,
+        slow: 3,
+        some: 1,
+        spans: 24,
+        ..Drawn::default()
+    };
     let phases = [
         Span { phase: Phase::Load, from: 110, until: Some(200) },
         Span { phase: Phase::Run, from: 200, until: None },
@@ -261,7 +222,8 @@ fn the_run_itself_is_marked_and_memory_is_counted() {
     let words: Vec<&str> = picture.marks.iter().map(|m| m.0.as_str()).collect();
     let expected = [
         "start",
-        "TRIMMED by --timeline-max: 4 of 10 dispatches are drawn: whole programs from the start, the last ones, no others",
+        "TRIMMED by --timeline-max 30: 8 of 10 dispatches are drawn: the first 3 (in 1 whole program), the last 2, elsewhere the 2 \
+         of at least 500 ns, 1 of those of at least 400 ns",
         "stopped by SIGTSTP",
         "continued",
         "timeout of 500 ns",

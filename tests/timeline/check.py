@@ -89,6 +89,11 @@ class Reader:
             self.counters[track] += 1
 
 
+def launches_of(reader):
+    whole = [s for s in reader.spans if s[0].startswith("launches") and not s[4].get("left")]
+    return len(whole), sum(end - begin for _, _, begin, end, _ in whole)
+
+
 def sums_of(reader):
     sums = collections.defaultdict(lambda: [0, 0])
     for track, _, begin, end, facts in reader.spans:
@@ -111,8 +116,12 @@ def compare(reader, report):
     for key, (count, total) in expected.items():
         need(sums[key][0] == count, f"{key}: {sums[key][0]} spans, {count} dispatches")
         need(abs(sums[key][1] - total) <= TOLERANCE * total, f"{key}: {sums[key][1]} ns, {total} ns in the report")
-    left = [span for span in reader.spans if span[4].get("left") and "list" in span[4]]
-    opened = [one for one in reader.open if one[0].startswith(("device", "launches"))]
+    launches, launch_ns = launches_of(reader)
+    total = sum(program["launch_ns"] for program in report["programs"])
+    need(launches == sum(program["dispatches"] for program in report["programs"]), f"{launches} whole launches")
+    need(abs(launch_ns - total) <= TOLERANCE * total, f"launches: {launch_ns} ns, {total} ns in the report")
+    left = [span for span in reader.spans if span[4].get("left") and span[0].startswith("launches")]
+    opened = [one for one in reader.open if one[0].startswith("launches")]
     # The report names so many of them at most, the timeline draws them all.
     need(len(opened) + len(left) >= len(report["open"]), f"open: {opened}, {left}, in the report {report['open']}")
 

@@ -9,8 +9,6 @@ struct Context {
     key: Option<Key>,
     /// Nothing of its device's track may begin before this, ns.
     free: u64,
-    /// Nothing of its programs' track may begin before this, ns.
-    programs_free: u64,
     /// Commands of its last program.
     main: Option<u64>,
 }
@@ -54,14 +52,6 @@ impl Contexts {
             self.0.push(Context { process, ..Context::default() });
         }
         self.0.len() - 1
-    }
-
-    /// When a program's span begins that would from here to there: behind the one before it.
-    pub(super) fn next_program(&mut self, context: u16, since: u64, until: Option<u64>) -> u64 {
-        let free = &mut self.0[usize::from(context)].programs_free;
-        let since = since.max(*free);
-        *free = until.unwrap_or(since).max(since);
-        since
     }
 
     /// Nothing of its device's track may begin before this, ns.

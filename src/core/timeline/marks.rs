@@ -5,6 +5,7 @@ use crate::core::memory::series::Series;
 use crate::core::phases::Span;
 use crate::core::run::{End, Run};
 use crate::core::signals;
+use crate::core::text::count;
 use crate::core::timeline::{Canvas, Drawn, Facts, Name, Plan, Stretch, Track};
 
 /// What is known beside the dispatches.
@@ -22,7 +23,9 @@ pub struct Beside<'a> {
 pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: &Drawn) {
     let Beside { run, memory, phases } = *beside;
     let start = run.clock.start_ns;
-    for span in phases {
+    // There is room for them, unless the timeline is for next to nothing.
+    let room = usize::try_from(plan.most - drawn.spans).unwrap_or(usize::MAX);
+    for span in phases.iter().take(room) {
         // One that goes on does so up to the end that the record knows.
         let until = span.until.or(run.end.as_ref().map(|end| end.at_ns)).map(|until| until.max(span.from));
         let facts = Facts { open: until.is_none(), ..Facts::default() };
@@ -33,8 +36,9 @@ pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: 
     if start > 0 {
         all.push((start, "start".to_owned()));
     }
-    if !plan.whole {
-        all.push((start, trimmed(plan, drawn)));
+    let left_out = drawn.left_out + phases.len().saturating_sub(room) as u64;
+    if !plan.whole || left_out > 0 || drawn.dispatches < drawn.completed {
+        all.push((start, trimmed(plan, drawn, left_out)));
     }
     if let Some(end) = &run.end {
         all.extend(of_end(run, end));
@@ -58,8 +62,10 @@ fn of_end(run: &Run, end: &End) -> Vec<(u64, String)> {
         all.push((stop.at_ns, format!("stopped by {}", signals::name(stop.signal))));
         all.extend(stop.until_ns.map(|until| (until, "continued".to_owned())));
     }
-    if let ("timeout", Some(limit)) = (end.exit.cause.as_str(), run.limits.timeout_ns) {
-        all.push((run.clock.start_ns.saturating_add(limit), format!("timeout of {}", show(limit))));
+    if let ("timeout" | "killed-after-grace", Some(limit)) = (end.exit.cause.as_str(), run.limits.timeout_ns)
+    {
+        let at = run.clock.start_ns.saturating_add(limit);
+        all.extend((at <= end.at_ns).then(|| (at, format!("timeout of {}", show(limit)))));
     }
     all.push((end.at_ns, format!("the target's end: {}", end.exit.cause)));
     all
@@ -82,14 +88,29 @@ fn amounts(canvas: &mut impl Canvas, series: &Series) {
     }
 }
 
-fn trimmed(plan: &Plan, drawn: &Drawn) -> String {
-    let slow = if plan.slow_ns == u64::MAX {
-        "no others".to_owned()
+/// What is drawn of a run that is not drawn whole: what was done, not what was meant.
+fn trimmed(plan: &Plan, drawn: &Drawn, left_out: u64) -> String {
+    let first = drawn.dispatches - drawn.last - drawn.slow;
+    let whole =
+        (first > 0 && left_out == 0).then(|| format!(" (in {})", count(drawn.programs, "whole program")));
+    let mut parts = vec![format!("the first {first}{}", whole.unwrap_or_default())];
+    parts.push(format!("the last {}", drawn.last));
+    if drawn.slow > drawn.some {
+        parts.push(format!("elsewhere the {} of at least {}", drawn.slow - drawn.some, show(plan.slow_ns)));
+    }
+    if drawn.some > 0 {
+        parts.push(format!("{} of those of at least {}", drawn.some, show(plan.some_ns)));
+    }
+    let beside = if left_out > 0 {
+        format!("; {} of other kinds left out", count(left_out, "span"))
     } else {
-        format!("elsewhere those of at least {}", show(plan.slow_ns))
+        String::new()
     };
     format!(
-        "TRIMMED by --timeline-max: {} of {} dispatches are drawn: whole programs from the start, the last ones, {slow}",
-        drawn.dispatches, plan.all
+        "TRIMMED by --timeline-max {}: {} of {} are drawn: {}{beside}",
+        plan.most,
+        drawn.dispatches,
+        count(plan.all, "dispatch"),
+        parts.join(", ")
     )
 }

@@ -2,6 +2,7 @@
 //! on its way.
 
 mod canvas;
+mod choice;
 mod contexts;
 mod marks;
 mod plan;
@@ -32,6 +33,16 @@ pub struct Drawn {
     pub device_ns: u64,
     /// Spans in all.
     pub spans: u64,
+    /// Programs that are drawn with all that belongs to them, from the start on.
+    pub programs: u64,
+    /// Of the dispatches, those that are drawn because they are slow.
+    pub slow: u64,
+    /// Of these, those that are some of many alike.
+    pub some: u64,
+    /// Of the dispatches, the last ones.
+    pub last: u64,
+    /// Spans for which there was no room, those of dispatches not counted.
+    pub left_out: u64,
 }
 
 /// Draws the spans of a trace, line by line.
@@ -51,7 +62,10 @@ pub struct Weaver<'c, C> {
     past_first: bool,
     /// The last window has begun.
     in_last: bool,
-    slow: u64,
+    /// All lines are through.
+    at_end: bool,
+    /// Nothing on a track may begin before this, ns: by the tracks' numbers.
+    free: Vec<u64>,
     drawn: Drawn,
 }
 
@@ -68,7 +82,8 @@ impl<'c, C: Spans> Weaver<'c, C> {
             contexts: Contexts::default(),
             past_first: false,
             in_last: false,
-            slow: 0,
+            at_end: false,
+            free: Vec::new(),
             drawn: Drawn::default(),
         }
     }
@@ -92,6 +107,7 @@ impl<'c, C: Spans> Weaver<'c, C> {
     pub fn finish(mut self) -> Drawn {
         let mut rejoiner = std::mem::take(&mut self.rejoiner);
         rejoiner.finish(|part| self.part(&part));
+        self.at_end = true;
         let pids: Vec<u32> = self.writers.all().map(|(pid, _)| pid).collect();
         for pid in pids {
             self.process = pid;
@@ -166,25 +182,6 @@ impl<'c, C: Spans> Weaver<'c, C> {
         courses.iter().for_each(|course| self.program_span(course, None, false));
     }
 
-    /// Whether a dispatch that came to its end is drawn.
-    fn wanted(&mut self, dispatch: &Dispatch) -> bool {
-        let nth = self.drawn.completed;
-        self.drawn.completed += 1;
-        if self.plan.whole {
-            return true;
-        }
-        // A trace without program lines, or a program larger than the window, is cut where the window ends.
-        self.past_first |= nth >= self.plan.first;
-        let between = self.writers.now().is_none_or(|courses| courses.iter().next().is_none());
-        self.in_last |= between && nth >= self.plan.last_from;
-        if !self.past_first || self.in_last {
-            return true;
-        }
-        let slow = dispatch.device >= self.plan.slow_ns && self.slow < self.plan.slow;
-        self.slow += u64::from(slow);
-        slow
-    }
-
     /// Where a dispatch is drawn.
     fn context(&mut self, key: Key) -> u16 {
         let program = self.course(key).map(|course| course.context);
@@ -204,10 +201,12 @@ impl<'c, C: Spans> Weaver<'c, C> {
         };
         let name = Name::Kernel(dispatch.kernel_id);
         let free = self.contexts.free(context);
-        let launched = dispatch.until - dispatch.device;
-        let begun = launched - dispatch.launch;
-        if dispatch.from + dispatch.wait <= begun && dispatch.wait > 0 && dispatch.from >= free {
-            let until = Some(dispatch.from + dispatch.wait);
+        // Stamps that go back in time make durations of 0, and no sums.
+        let launched = dispatch.until.saturating_sub(dispatch.device);
+        let begun = launched.saturating_sub(dispatch.launch);
+        if dispatch.from.saturating_add(dispatch.wait) <= begun && dispatch.wait > 0 && dispatch.from >= free
+        {
+            let until = Some(dispatch.from.saturating_add(dispatch.wait));
             let words = Name::Words("wait for an idle device");
             self.span(Track::Waits(context), words, dispatch.from, until, &Facts::default());
         }
@@ -222,12 +221,12 @@ impl<'c, C: Spans> Weaver<'c, C> {
     fn open(&mut self, context: u16, open: &Open) {
         let on_device = open.state == State::OnDevice;
         let place = Some((open.key.list, open.key.commands, open.key.index));
-        // The flag stands on the span that did not come to its end, and on no other.
+        // What has an end is left: like what has none, it is in no total.
         let facts = |last: bool| Facts {
             kernel_id: open.kernel_id,
             place,
             open: last && open.until.is_none(),
-            left: last && open.until.is_some(),
+            left: !last || open.until.is_some(),
             ..Facts::default()
         };
         let name = Name::Kernel(open.kernel_id);
@@ -248,8 +247,20 @@ impl<'c, C: Spans> Weaver<'c, C> {
     }
 
     fn span(&mut self, track: Track, name: Name, from: u64, until: Option<u64>, facts: &Facts) {
+        let room = if self.at_end { self.plan.most } else { self.room() };
+        if self.drawn.spans >= room {
+            self.drawn.left_out += 1;
+            return;
+        }
         self.drawn.spans += 1;
+        let place = track.number() as usize;
+        if self.free.len() <= place {
+            self.free.resize(place + 1, 0);
+        }
+        // On a track time never goes back, whatever the stamps do.
+        let from = from.max(self.free[place]);
         let until = until.map(|until| until.max(from));
+        self.free[place] = until.unwrap_or(from);
         self.canvas.span(&Stretch { track, name, from, until, facts: *facts });
     }
 }
@@ -272,3 +283,6 @@ impl<C: Spans> Sink for Weaver<'_, C> {
 #[cfg(test)]
 #[path = "../timeline_tests.rs"]
 mod tests;
+#[cfg(test)]
+#[path = "../timeline_trim_tests.rs"]
+mod trim_tests;

@@ -37,6 +37,7 @@ impl<C: Spans> Weaver<'_, C> {
             }
             serial::Event::End | serial::Event::Failed => {
                 if let Some(course) = self.writers.now().and_then(|courses| courses.end(main)) {
+                    self.drawn.programs += u64::from(!self.past_first);
                     let left = serial.event == serial::Event::Failed;
                     self.program_span(&course, Some(serial.ns), left);
                 }
@@ -66,7 +67,7 @@ impl<C: Spans> Weaver<'_, C> {
         if !self.in_window() && !self.plan.programs && until.is_some() {
             return;
         }
-        let since = self.contexts.next_program(context, course.since, until);
+        let since = course.since;
         let facts = Facts { main_commands: main, open: until.is_none(), left, ..Facts::default() };
         self.span(Track::Programs(context), Name::Program(main), since, until, &facts);
     }

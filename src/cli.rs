@@ -215,6 +215,9 @@ pub struct DemoArgs {
     /// Keep the run in this folder; a new one in the temporary folder when left out.
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// Replace the run in --out; nothing but a run of hrx-wrap is replaced.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Decode tokens that the built-in target makes.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub tokens: u32,

@@ -58,7 +58,7 @@ fn bad_durations_and_signals_are_named() {
     refused(&["--env", "NOVALUE", "--", "true"], 125, &["'NOVALUE'", "NAME=VALUE"]);
     refused(&["-t"], 125, &["--timeout"]);
     refused(&["--force", "--", "true"], 125, &["--out"]);
-    refused(&["demo", "--tokens", "x"], 2, &["'x'", "--tokens"]);
+    refused(&["demo", "--tokens", "x"], 2, &["'x'", "--tokens", "whole number"]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn bad_places_are_named_and_nothing_is_started() {
     std::fs::write(dir.join("file"), "").unwrap();
     let started = dir.join("started");
     let target = ["touch", started.to_str().unwrap()];
-    let cases: [(&[&str], &[&str]); 10] = [
+    let cases: [(&[&str], &[&str]); 12] = [
         (&["-o", "full"], &["full is not empty", "--force"]),
         (&["-o", "full", "--force"], &["mine.txt", "new folder"]),
         (&["-o", "file"], &["run folder file"]),
@@ -94,6 +94,11 @@ fn bad_places_are_named_and_nothing_is_started() {
         (&["--log", "x", "--report", "./x"], &["--report ./x", "--log goes there", "a file of its own"]),
         (&["--json", "file", "--html", "full/../file"], &["--html full/../file", "--json goes there"]),
         (&["--log", "x", "--timeline", "x"], &["--timeline x", "--log goes there"]),
+        (
+            &["--report", "-", "--json", "/dev/stdout"],
+            &["--json -", "--report goes to standard output", "a file"],
+        ),
+        (&["-p", "--manifests", "nowhere"], &["--manifests nowhere", "name a manifest"]),
     ];
     for (options, holds) in cases {
         let done = wrap(words(options, &target)).cwd(dir.path()).run();
@@ -106,6 +111,30 @@ fn bad_places_are_named_and_nothing_is_started() {
     left.sort();
     assert_eq!(left, ["file", "full"], "nothing was made");
     assert_eq!(dir.text("full/mine.txt"), "mine");
+}
+
+#[test]
+fn one_report_goes_to_standard_output_and_no_two() {
+    let dir = Dir::new("stdout");
+    wrap(words(&["-o", "run"], &["true"])).cwd(dir.path()).run();
+    for command in [
+        "parse run --csv - --json -",
+        "parse run --report - --html -",
+        "compare run run --json - --markdown -",
+    ] {
+        let done = wrap(command.split(' ')).cwd(dir.path()).run();
+        assert_eq!((done.code(), done.out().as_str()), (Some(2), ""), "{command}: {}", done.err());
+        assert!(
+            done.complaint().contains("goes to standard output; give one of them a file"),
+            "{}",
+            done.err()
+        );
+    }
+    for command in ["parse run --manifests nowhere", "compare run run --manifests nowhere"] {
+        let done = wrap(command.split(' ')).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(2), "{command}");
+        assert!(done.complaint().contains("--manifests nowhere"), "{command}: {}", done.err());
+    }
 }
 
 #[test]
@@ -313,6 +342,9 @@ fn the_demo_shows_a_whole_run_and_says_where_it_is() {
     assert_eq!(again.out().replace("report of run\n", "report live\n"), dir.text("run/report.txt"));
     let small = wrap(demo(&[], &["--lines", "1"])).run();
     assert_eq!(small.code(), Some(0));
+    assert_eq!(wrap(["demo", "-o", "run"]).cwd(dir.path()).run().code(), Some(125), "not without --force");
+    let replaced = wrap(["demo", "-o", "run", "--force", "--tokens", "1"]).cwd(dir.path()).run();
+    assert_eq!(replaced.code(), Some(0), "{}", replaced.err());
 }
 
 #[test]

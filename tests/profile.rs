@@ -418,6 +418,22 @@ fn a_dispatch_that_failed_is_open_until_then_and_did_not_begin_again() {
 }
 
 #[test]
+fn no_dispatch_fails_a_strict_run_and_a_parse_says_why_it_fails() {
+    let dir = Dir::new("strict");
+    let strict = |options: &[&str], target: &str| {
+        let words =
+            [&["--strict", "-o", "run", "--force", "--echo", "none"], options, &["--", target]].concat();
+        wrap(words).cwd(dir.path()).run().code()
+    };
+    assert_eq!(strict(&["-p"], "true"), Some(121));
+    let again = wrap(["parse", "run"]).cwd(dir.path()).run();
+    assert_eq!(again.code(), Some(1));
+    assert!(again.complaint().contains("no dispatch was traced"), "{}", again.err());
+    assert_eq!(strict(&[], "true"), Some(0), "nobody asked for a profile");
+    assert_eq!(strict(&["-p"], "false"), Some(1), "the target's own status comes first");
+}
+
+#[test]
 fn bad_ranges_are_named() {
     for (words, holds) in [
         (&["-p", "--commands", "5", "--", "true"][..], "'5' is not a range"),

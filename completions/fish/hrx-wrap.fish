@@ -74,7 +74,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l label -d 'A name for 
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -s s -l split -d 'Split the GPU memory: sets GGML_HRX_HOST_WEIGHT_TRACE=1 and LLAMA_ARG_LOG_VERBOSITY=4, appends -v to llama-bench'
-complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
+complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l strict -d 'Fail when too much is unattributed, when that is unknown or negative, or when -p traced no dispatch'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_needs_command" -l progress -d 'One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak'
@@ -139,7 +139,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l label -d 'A na
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l env -d 'Set a variable for the target; may be given again' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s p -l profile -d 'Profile the dispatches: sets GGML_HRX_DEBUG_SERIAL_EXECUTION=1 for the target'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -s s -l split -d 'Split the GPU memory: sets GGML_HRX_HOST_WEIGHT_TRACE=1 and LLAMA_ARG_LOG_VERBOSITY=4, appends -v to llama-bench'
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l strict -d 'Fail when too much is unattributed, when that is unknown or negative, or when -p traced no dispatch'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l force -d 'With --out: replace a run of ours that is there (nothing else is ever replaced)'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l preserve-status -d 'After a timeout, exit with the target\'s status instead of 124'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand run" -l progress -d 'One status line a second on a terminal: elapsed time, lines, dispatches, GTT now and at its peak'
@@ -168,7 +168,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l timeline -d 
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l timeline-max -d 'Spans of the timeline at the most; of a longer run whole programs from its start, the slowest dispatches and the last ones are drawn, and the timeline says so' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l max-unattributed -d 'What may stay unattributed before the report warns, percent of the peak; the default is 20' -r
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l packed-pattern -d 'Lines of the host-weight trace are those that fit this pattern' -r
-complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l strict -d 'Fail when too much is unattributed, when that is unknown, or when it is negative'
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -l strict -d 'Fail when too much is unattributed, when that is unknown or negative, or when -p traced no dispatch'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l vs -d 'The runs before it are the base\'s, those behind it the new ones: medians, spread and a verdict a row' -r -F
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand compare" -l label -d 'Given twice: the runs with the first label are the base\'s, those with the second the new ones' -r
@@ -195,6 +195,7 @@ complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -l json -d 'A
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s o -l out -d 'Keep the run in this folder; a new one in the temporary folder when left out' -r -f -a "(__fish_complete_directories)"
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -l tokens -d 'Decode tokens that the built-in target makes' -r
+complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -l force -d 'Replace the run in --out; nothing but a run of hrx-wrap is replaced'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand self-test" -s h -l help -d 'Print help'
 complete -c hrx-wrap -n "__fish_hrx_wrap_using_subcommand demo-target" -l tokens -d 'Tokens to decode, one command program each' -r

@@ -37,7 +37,7 @@ pub struct ReadingArgs {
     /// the line's fields resident= and weights=.
     #[arg(long, value_name = "REGEX", value_parser = pattern, help_heading = "Split")]
     pub packed_pattern: Option<Regex>,
-    /// Fail when too much is unattributed, when that is unknown, or when it is negative.
+    /// Fail when too much is unattributed, when that is unknown or negative, or when -p traced no dispatch.
     ///
     /// A run whose target exited with 0 exits with 121 then, parse with 1.
     #[arg(long, help_heading = "Split")]

@@ -37,6 +37,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<i32> {
     let read: Vec<PathBuf> = args.runs.iter().chain(&args.vs).flat_map(|path| read_of(path)).collect();
     let written = [("--json", &args.json), ("--markdown", &args.markdown), ("--html", &args.html)];
     apart(&read, &written.map(|(option, path)| (option, path.as_deref())))?;
+    manifests::check(&args.manifests)?;
     let pairs = pairs(args)?;
     let view = View { top: args.top.max(1), unit: unit(args.unit), ..View::default() };
     let mut compared: Vec<(Comparison, Sides)> =

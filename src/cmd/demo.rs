@@ -46,6 +46,7 @@ pub fn demo(args: &DemoArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let mut command_line =
         <Cli as clap::Parser>::try_parse_from(words).context("the demo's own command line")?.run;
     let record = run::record(&command_line);
+    command_line.force = args.force;
     command_line.out = command_line.out.map(|out| expand(&out, &record, std::process::id()));
     let verdict = run::run(&command_line, inherited)?;
     if let Some(out) = &command_line.out {

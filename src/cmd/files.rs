@@ -59,11 +59,16 @@ fn identity(path: &Path) -> Option<(u64, u64, OsString)> {
     Some((meta.dev(), meta.ino(), path.file_name()?.to_owned()))
 }
 
-/// Whether each file that is to be written, by the name of its option, is one of its own, and none of those that are read.
+/// Whether each file that is to be written, by the name of its option, is one of its own, and none of those that are read; and at
+/// most one goes to standard output.
 ///
 /// # Errors
 /// A sentence with both names.
 pub fn apart(read: &[PathBuf], written: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
+    let dash = written.iter().filter(|(_, path)| path.is_some_and(is_dash)).map(|(option, _)| *option);
+    if let [first, second, ..] = dash.collect::<Vec<&str>>()[..] {
+        bail!("{second} -: {first} goes to standard output; give one of them a file");
+    }
     let read: Vec<_> = read.iter().filter_map(|path| identity(path)).collect();
     let mut before: Vec<(&str, _)> = Vec::new();
     for (option, path) in written.iter().filter_map(|(option, path)| path.map(|path| (*option, path))) {

@@ -79,6 +79,7 @@ impl Kept {
         }
         let places = &self.places;
         places.check_apart()?;
+        manifests::check(&places.manifests)?;
         let files =
             [&places.report, &places.json, &places.csv, &places.markdown, &places.html, &places.timeline];
         for path in files.into_iter().flatten().cloned().collect::<Vec<_>>() {
@@ -203,11 +204,13 @@ impl Kept {
         read_trace(&mut File::open(path).ok()?, Way::default()).ok().map(|read| read.book)
     }
 
-    /// Our status, when the target exited with 0 and the report of its memory fails.
+    /// Our status, when the target exited with 0 and the report fails: of its memory, or of dispatches that were asked for and not
+    /// traced.
     fn verdict(&self, run: &Run, book: Option<&Book>, memory: Option<&Series>) -> Option<i32> {
         let fine = run.end.as_ref().is_some_and(|end| end.status == 0);
-        let split = book.filter(|_| self.places.strict && fine).map(|book| Split::of(book, memory, run));
-        split.filter(Split::fails).map(|_| status::REPORT_FAILED)
+        let book = book.filter(|_| self.places.strict && fine)?;
+        let no_dispatch = run.profile && !book.profile.has_dispatch();
+        (no_dispatch || Split::of(book, memory, run).fails()).then_some(status::REPORT_FAILED)
     }
 
     /// The samples of a run whose own were lost, from the table that is on disk.

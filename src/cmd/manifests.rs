@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
+
 use crate::core::names::{Added, Catalogue, Origin};
 use crate::core::text::{count, printable};
 
@@ -26,6 +28,23 @@ pub struct Loaded {
     pub sources: Vec<String>,
     /// Sentences about what could not be read, with file and place.
     pub notes: Vec<String>,
+}
+
+/// Whether what the user names is there: a wrong word is better found before a run than in its report.
+///
+/// # Errors
+/// A sentence with the path and the remedy.
+pub fn check(given: &[PathBuf]) -> anyhow::Result<()> {
+    for path in given {
+        if let Err(error) = path.metadata() {
+            bail!(
+                "--manifests {}: {}: name a manifest, a folder of manifests, or a source tree",
+                path.display(),
+                error
+            );
+        }
+    }
+    Ok(())
 }
 
 /// As [`gather`], with what is to be said of names in a report: the sources, then what could not be read.

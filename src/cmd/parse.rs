@@ -28,6 +28,7 @@ use crate::report::{Source, Subject, page, tables, text};
 /// Usage or I/O: status 2.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
     check_apart(args)?;
+    manifests::check(&args.tables.manifests)?;
     if args.pictures.timeline.as_deref().is_some_and(is_dash) {
         bail!("--timeline goes to a file, not to stdout: name one");
     }
@@ -65,9 +66,15 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<i32> {
 
 /// Asked for a profile or a split, or given a bare trace, and there is none: the report says why.
 fn lacks(subject: &Subject<'_>) -> bool {
-    let asked = subject.run.profile || subject.expects_dispatches();
+    let no_dispatch = (subject.run.profile || subject.expects_dispatches()) && subject.no_dispatch();
+    if no_dispatch {
+        crate::cmd::complain("no dispatch was traced: the report says what to check");
+    }
     let no_split = subject.run.split && subject.split().as_ref().is_none_or(Split::is_empty);
-    asked && subject.no_dispatch() || no_split
+    if no_split {
+        crate::cmd::complain("no split: -s was asked for, and no line or sample at hand tells of memory");
+    }
+    no_dispatch || no_split
 }
 
 /// `--strict`, and the report fails or cannot be judged.

@@ -70,7 +70,7 @@ pub fn write(matter: &Matter<'_>, events: Option<Events<'_>>, to: &Path) -> io::
 
 fn draw(matter: &Matter<'_>, events: Option<Events<'_>>, to: &Path, file: &mut dyn Write) -> io::Result<()> {
     // Without a dispatch the lines draw nothing, however many there are.
-    let events = events.filter(|_| matter.profile.coverage.begun + matter.profile.coverage.completed > 0);
+    let events = events.filter(|_| matter.profile.has_dispatch());
     if to.extension().is_some_and(|e| e == "json") {
         let mut canvas = Chrome::new(matter.run, matter.names);
         fill(&mut canvas, matter, events, file)

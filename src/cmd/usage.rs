@@ -64,7 +64,9 @@ fn stray(what: &str, near: Option<String>, other: Option<&str>, dashes: bool) ->
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    // The words of the standard library name no remedy.
+    let first = first.replace("invalid digit found in string", "give a whole number, in decimal digits");
     let more = lines.next().filter(|l| l.starts_with("[possible values") || l.starts_with('-'));
     match more {
         Some(more) => format!("{first} {more}; see hrx-wrap --help"),

@@ -95,7 +95,9 @@ impl Status {
         if !self.is_ours(terminal) {
             return Vec::new();
         }
-        let columns = term::window_size(terminal).map_or(80, |size| usize::from(size.columns).max(20));
+        let columns = term::window_size(terminal).map_or(0, |size| usize::from(size.columns));
+        // A terminal that does not know its width says 0.
+        let columns = if columns == 0 { 80 } else { columns.max(20) };
         // One column less: a full line would begin the next one.
         [ERASE, clipped(&self.line, columns - 1).as_bytes()].concat()
     }

@@ -147,7 +147,7 @@ impl Subject<'_> {
 
     /// Not one dispatch was seen.
     pub fn no_dispatch(&self) -> bool {
-        self.book.is_some_and(|b| b.profile.coverage.begun + b.profile.coverage.completed == 0)
+        self.book.is_some_and(|b| !b.profile.has_dispatch())
     }
 
     /// Up to when what is open was open: the target's end, else the last line.

@@ -242,6 +242,11 @@ impl Profile {
         all
     }
 
+    /// A dispatch was seen.
+    pub fn has_dispatch(&self) -> bool {
+        self.coverage.begun + self.coverage.completed > 0
+    }
+
     /// How many [`Self::open`] would list if it kept them all.
     pub fn open_count(&self) -> u64 {
         self.coverage.repeated + self.coverage.failed + self.coverage.left + self.flights.open().len() as u64

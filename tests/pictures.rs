@@ -385,3 +385,32 @@ fn what_failed_is_a_finding_with_the_backends_reason() {
     assert!(page.contains(told), "{page}");
     assert!(!page.contains("began while another or the same one was open"));
 }
+
+#[test]
+fn a_page_of_very_many_programs_stays_a_page() {
+    let dir = Dir::new("many");
+    let mut trace = String::new();
+    let mut now = 1_000;
+    for program in 0..1_500_u64 {
+        for index in 0..6 {
+            let kernel = 1_000 + program * 10 + index;
+            let d = format!(
+                "list=main index={index} list_commands={} kernel_id={kernel} bindings=1",
+                7 + program
+            );
+            for head in [
+                "begin phase=command-dispatch",
+                "end phase=command-dispatch",
+                "sync-end phase=command-post-dispatch",
+            ] {
+                now += 1_000;
+                trace.push_str(&format!("{now} hrx debug serial: {head} {d}\n"));
+            }
+        }
+    }
+    std::fs::write(dir.join("t.log"), trace).unwrap();
+    let page = page_of(&dir, &["t.log"]);
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+    let whole = dir.text("r.txt").lines().count();
+    assert!(whole > 9_000 && page.contains(" lines more: hrx-wrap parse prints them all"), "{whole}");
+}

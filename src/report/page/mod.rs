@@ -10,7 +10,7 @@ mod split;
 
 use crate::core::compare::Comparison;
 use crate::core::memory::sums::{Figures, Sums};
-use crate::core::text::clipped;
+use crate::core::text::{clipped, count};
 use crate::report::compare_rows::{Sides, summary, tables};
 use crate::report::compare_text::headline;
 use crate::report::view::View;
@@ -23,6 +23,9 @@ use markup::{Cell, escaped, name, page, table};
 const MARKS: usize = 12;
 /// A name is shown so far.
 const LONGEST: usize = 300;
+
+/// The most of the text report that stands in a page, bytes: of a run with hundreds of programs it is longer than the rest.
+const LONGEST_TEXT: usize = 256 << 10;
 
 /// The whole page of a run.
 pub fn report(subject: &Subject<'_>) -> String {
@@ -60,9 +63,21 @@ pub fn report(subject: &Subject<'_>) -> String {
     page(&format!("{title} – hrx-wrap"), &out)
 }
 
-/// A text of lines: each is safe by itself, and the line ends stay.
+/// A text of lines: each is safe by itself, and the line ends stay. A very long one is cut, and says so.
 fn name_lines(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", escaped(&clipped(line, 2_000)))).collect()
+    let mut out = String::new();
+    let mut lines = text.lines();
+    for line in lines.by_ref() {
+        out.push_str(&format!("{}\n", escaped(&clipped(line, 2_000))));
+        if out.len() > LONGEST_TEXT {
+            break;
+        }
+    }
+    let left = lines.count() as u64;
+    if left > 0 {
+        out.push_str(&format!("… {} more: hrx-wrap parse prints them all\n", count(left, "line")));
+    }
+    out
 }
 
 fn memory_part(subject: &Subject<'_>) -> String {

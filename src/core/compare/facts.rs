@@ -164,7 +164,7 @@ impl ProgramFacts {
         }
     }
 
-    /// Its numbers and those of its first run, to change.
+    /// Its numbers, but for those of its first run, to change.
     fn values(&mut self) -> impl Iterator<Item = &mut Value> {
         let ProgramFacts { kernels, time, typical, .. } = self;
         let kernels = kernels.iter_mut().flat_map(|k| [Some(&mut k.time), k.call.as_mut()]);

@@ -149,6 +149,11 @@ fn a_run_that_was_cut_off_is_compared_by_its_whole_program_runs_alone() {
         );
         assert!(done.out().contains("not compared: a side has no whole run of it"), "{}", done.out());
     }
+    // Before its first dispatch came to its end it was traced all the same.
+    let text = dir.text("first.log");
+    let early: Vec<&str> = text.lines().take_while(|l| !l.contains("end phase=command-dispatch")).collect();
+    std::fs::write(dir.join("early.log"), early.join("\n") + "\n").unwrap();
+    assert_eq!(compare(&dir, &["base.log", "early.log"]).code(), Some(0));
     // Of three runs the one that is cut off is left out.
     let (done, c) =
         comparison(&dir, &["base.log", "base.log", "--vs", "base.log", "second.log", "first.log"]);
@@ -182,6 +187,23 @@ fn a_trace_that_the_caller_narrowed_is_known_by_what_is_in_it() {
                 15 of the main list of 30 commands)";
     assert!(done.out().contains(told), "{}", done.out());
     assert_eq!(compare(&dir, &["part.log", "part.log"]).code(), Some(0));
+    // The caller's own switches are in the record, and count as ours do.
+    let narrow = ["GGML_HRX_DEBUG_SERIAL_START_COMMAND", "GGML_HRX_DEBUG_SERIAL_END_COMMAND"];
+    let target = ["demo-target", "--tokens", "3", "--commands", "20", "--prefill-commands", "0", "--no-load"];
+    let run = |out: &str, options: &[&str]| {
+        let words = [&["-p", "-o", out, "--echo", "none"], options, &["--", BIN], &target].concat();
+        wrap(words).cwd(dir.path())
+    };
+    run("by-hand", &[]).env(narrow[0], "5").env(narrow[1], "9").run();
+    run("by-us", &["--commands", "5..9"]).run();
+    assert_eq!(
+        dir.json("by-hand/run.json")["inherited"],
+        json!([format!("{}=9", narrow[1]), format!("{}=5", narrow[0])])
+    );
+    assert!(dir.text("by-hand/report.txt").contains("\ninherited   GGML_HRX_DEBUG_SERIAL_END_COMMAND=9 "));
+    let done = compare(&dir, &["by-hand", "by-us", "--threshold", "10000"]);
+    assert_eq!(done.code(), Some(0), "{}", done.out());
+    assert!(!done.out().contains("narrowed"), "{}", done.out());
 }
 
 #[test]

@@ -117,10 +117,12 @@ fn a_folder_whose_trace_lacks_lines_is_partial_whatever_its_record_says() {
     );
     std::fs::remove_file(dir.join("run/trace.log")).unwrap();
     let done = parse(&dir, "run");
-    assert_eq!(first(&done), format!("PARTIAL: the trace is cut: 0 of {counted} lines are in it"));
+    assert_eq!(
+        first(&done),
+        format!("PARTIAL: the trace is not at hand: none of its {counted} lines is in this report")
+    );
     assert!(
-        done.out()
-            .contains(&format!("NO DISPATCH IS AT HAND: the trace with the {counted} lines is missing")),
+        done.out().contains(&format!("NO DISPATCH IS AT HAND: of the {counted} lines none is")),
         "{}",
         done.out()
     );

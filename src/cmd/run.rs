@@ -107,6 +107,18 @@ fn changed_env(args: &RunArgs) -> Vec<String> {
     set
 }
 
+/// What the environment has of the backend's switches already, but for those that are `set` anew.
+fn inherited_switches(set: &[String]) -> Vec<String> {
+    let anew = |name: &str| set.iter().any(|v| v.split_once('=').is_some_and(|(own, _)| own == name));
+    let all = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.to_str().filter(|name| name.starts_with("GGML_HRX_") && !anew(name))?;
+        Some(format!("{name}={}", printable(value.as_bytes())))
+    });
+    let mut all: Vec<String> = all.collect();
+    all.sort_unstable();
+    all
+}
+
 /// The arguments that the target gets behind its own: llama-bench knows no other way to be asked for its log.
 fn appended(args: &RunArgs) -> Vec<String> {
     let bench = args
@@ -173,6 +185,7 @@ pub fn record(args: &RunArgs) -> Run {
         packed_pattern: args.reading.packed_pattern.as_ref().map(|p| p.as_str().to_owned()),
         max_unattributed_percent: args.reading.max_unattributed,
         changed: Changed { env: changed_env(args), args: appended(args) },
+        inherited: inherited_switches(&changed_env(args)),
         host: Host { name: host::name(), kernel: host::kernel() },
         clock: Clock {
             name: "CLOCK_MONOTONIC".to_owned(),

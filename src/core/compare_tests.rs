@@ -26,6 +26,7 @@ fn program(commands: u64, fingerprint: &str, kernels: &[KernelFacts]) -> Program
 
 fn run(programs: &[ProgramFacts]) -> Facts {
     Facts {
+        traced: true,
         completed: 100,
         floor_ns: Some(9_000),
         wall_ns: Some(1_000_000),
@@ -124,7 +125,7 @@ fn what_is_not_comparable_is_refused_and_what_only_differs_is_shown() {
         ("stamps", |f| f.run.stamped = "source".into()),
         ("clock", |f| f.run.clock.name = "TSC".into()),
         ("resolution", |f| f.run.clock.resolution_ns = 7),
-        ("serial", |f| f.completed = 0),
+        ("serial", |f| f.traced = false),
         ("narrowed", |f| {
             let env = vec!["GGML_HRX_DEBUG_SERIAL_END_COMMAND=9".to_owned()];
             f.run.changed = Changed { env, ..Changed::default() };
@@ -155,6 +156,17 @@ fn what_is_not_comparable_is_refused_and_what_only_differs_is_shown() {
     assert_eq!(theirs.differences[0].new, ["LD_PRELOAD=/a.so"]);
     let strange = compare(&[base], &[run(&[program(1, "a", &[kernel(2, 1.0, 9.0)])])], 0.05);
     assert!(strange.refusals()[0].starts_with("no kernel is in both"));
+}
+
+#[test]
+fn of_programs_with_the_same_kernels_the_nearest_in_size_is_the_one() {
+    let kernels = [kernel(1, 4.0, 1_000.0), kernel(2, 4.0, 500.0)];
+    let base = run(&[program(20, "a", &kernels), program(24, "b", &kernels)]);
+    let c = compare(&[base], &[run(&[program(21, "c", &kernels)])], 0.05);
+    let pairs: Vec<_> = c.programs.iter().map(|p| (p.commands, &p.kind)).collect();
+    assert_eq!(pairs.len(), 2);
+    assert!(pairs.contains(&((Some(20), Some(21)), &Kind::Both)), "{pairs:?}");
+    assert!(pairs.contains(&((Some(24), None), &Kind::Vanished)), "{pairs:?}");
 }
 
 #[test]

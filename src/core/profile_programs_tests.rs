@@ -1,4 +1,6 @@
 use super::*;
+use crate::core::book::Book;
+use crate::core::test_trace::line;
 
 #[test]
 fn programs_of_one_size_with_other_kernels_are_two() {
@@ -221,4 +223,34 @@ fn a_run_that_was_cut_off_does_not_look_fast() {
     assert_eq!((program.steady.count(), program.steady.mean()), (2, Some(80_000.0)));
     let kernel = &program.kernels[0];
     assert_eq!((kernel.steady_count, kernel.steady.mean()), (2, Some(30_000.0)));
+}
+
+#[test]
+fn the_first_run_of_each_process_is_none_behind_the_first() {
+    let mut book = Book::default();
+    let mut trace = Trace::default();
+    // Kernels are made on first use, in each process.
+    for (process, device) in [(1, 9_000), (2, 9_000), (1, 1_000), (2, 1_000), (1, 1_000), (2, 1_000)] {
+        let from = trace.lines.len();
+        trace.program(7, 40, &[device, device]);
+        book.writer(process);
+        trace.lines[from..].iter().for_each(|(ns, text)| book.take(&line(*ns, text), |_, _| {}));
+    }
+    book.finish();
+    let steady = book.profile.programs()[0].steady;
+    assert_eq!((steady.count(), steady.mean()), (4, Some(2_000.0)));
+}
+
+#[test]
+fn a_run_that_failed_is_none_of_the_whole_ones_however_alike_they_are() {
+    let mut trace = Trace::default();
+    for _ in 0..4 {
+        trace.line(1, "begin phase=command-program main_commands=5 init_commands=0");
+        trace.dispatch(0, 5, 7, 4, 30_000);
+        trace.dispatch(1, 5, 8, 4, 50_000);
+        trace.line(1, "failed phase=command-program main_commands=5 init_commands=0");
+    }
+    let profile = trace.profile();
+    let program = profile.programs()[0];
+    assert_eq!((program.begun, program.steady.count(), program.first_run_is_cut()), (4, 0, true));
 }

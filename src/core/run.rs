@@ -43,6 +43,9 @@ pub struct Run {
     pub max_unattributed_percent: Option<f64>,
     /// What we changed for the target.
     pub changed: Changed,
+    /// Switches of the HRX backend that the target has from its caller, `NAME=value`: they are not ours, and matter as much.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inherited: Vec<String>,
     /// The machine.
     pub host: Host,
     /// The clock of every stamp.

@@ -91,6 +91,19 @@ fn the_most_is_the_most_whatever_a_trace_consists_of() {
 }
 
 #[test]
+fn a_run_that_fits_to_the_span_is_drawn_whole() {
+    let mut trace = brisk();
+    (0..9).for_each(|_| trace.program(40, 4, &[10, 20, 30]));
+    // A program, its host phase, and three spans a dispatch.
+    let spans = 9 * (1 + 1 + 9);
+    let (picture, drawn_whole, plan, _) = drawn(&trace, spans);
+    assert!(plan.whole && drawn_whole.dispatches == 27, "{drawn_whole:?}");
+    assert_eq!(picture.spans.len() as u64, spans);
+    let (.., plan, _) = drawn(&trace, spans - 1);
+    assert!(!plan.whole);
+}
+
+#[test]
 fn on_no_track_time_goes_back_whatever_the_stamps_do() {
     let mut trace = brisk();
     (0..20).for_each(|_| trace.program(40, 4, &[10, 20, 30, 40]));

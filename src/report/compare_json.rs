@@ -30,6 +30,8 @@ pub fn report(comparison: &Comparison, sides: &Sides) -> Value {
         "differences": differences,
         "not_comparable": comparison.refusals(),
         "withheld": comparison.withheld,
+        "base_cut_off": comparison.cut.0,
+        "new_cut_off": comparison.cut.1,
         "floor": comparison.floor.as_ref().map(judged),
         "wall": comparison.wall.as_ref().map(judged),
         "programs": comparison.programs.iter().map(program).collect::<Vec<_>>(),

@@ -199,14 +199,15 @@ fn program(row: &ProgramRow, cut: (bool, bool), view: View) -> Table {
 
 fn what_it_is(row: &ProgramRow, cut: (bool, bool)) -> String {
     let ms = |ns: f64| plain(ns, Unit::Ms);
+    let a_run = |ns: f64| if row.of == Of::Cut { String::new() } else { format!(", {} ms a run", ms(ns)) };
     match (&row.kind, &row.judged) {
         (Kind::New, _) => {
             let what = if cut.0 { "not in the base, which is cut off" } else { "new" };
-            format!("{what}, {}, {} ms a run", count(row.runs.1, "run"), ms(row.change_ns))
+            format!("{what}, {}{}", count(row.runs.1, "run"), a_run(row.change_ns))
         }
         (Kind::Vanished, _) => {
             let what = if cut.1 { "not in the new side, which is cut off" } else { "vanished" };
-            format!("{what}, {}, {} ms a run", count(row.runs.0, "run"), ms(-row.change_ns))
+            format!("{what}, {}{}", count(row.runs.0, "run"), a_run(-row.change_ns))
         }
         (kind, Some(judged @ Twice { whole: j, .. })) => format!(
             "{} → {} runs; {} → {} ms a run ({} %): {}",

@@ -85,12 +85,20 @@ impl Subject<'_> {
         Some("the run was cut off: everything was killed at once, or the trace is cut".to_owned())
     }
 
-    /// What a trace lacks of the lines that the record has counted; what the disk did not take is told apart.
+    /// What a trace lacks of the lines that the record has counted.
     fn cut(&self, counted: &Counters) -> Option<String> {
         let there = self.book?.tally.lines;
         let kept = counted.lines.saturating_sub(counted.log_lost_lines);
+        let lines = |n| count(n, "line");
+        if there == 0 && kept > 0 {
+            return Some(format!("the trace is not at hand: none of its {} is in this report", lines(kept)));
+        }
         if there < kept {
-            return Some(format!("the trace is cut: {there} of {} are in it", count(kept, "line")));
+            return Some(format!("the trace is cut: {there} of {} are in it", lines(kept)));
+        }
+        if there < counted.lines {
+            let lost = lines(counted.lines - there);
+            return Some(format!("the trace lacks {lost} of {}: the disk did not take them", counted.lines));
         }
         self.source.torn.then(|| CUT_INSIDE.to_owned())
     }

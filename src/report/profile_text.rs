@@ -46,7 +46,12 @@ pub fn empty(profile: &Profile, tally: &Tally) -> String {
             count(tally.lines, "line")
         )
     } else {
-        let filtered = if c.untimed > 0 {
+        let filtered = if tally.broken > tally.trace_lines {
+            format!(
+                "; {} of it were torn by another writer's text: --stamp source keeps each process's lines whole",
+                count(tally.broken, "line")
+            )
+        } else if c.untimed > 0 {
             format!(
                 "; {} stand behind other text in their line (a prefix that something put there?), so the line's time is \
                  not theirs and they are not used",

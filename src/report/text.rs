@@ -26,10 +26,7 @@ pub fn report(subject: &Subject<'_>) -> String {
     if let (true, true, Some(book)) = (asked, subject.no_dispatch(), subject.book) {
         let printed = subject.run.end.as_ref().map_or(0, |end| end.counters.lines);
         if book.tally.lines == 0 && printed > 0 {
-            page.line(&format!(
-                "NO DISPATCH IS AT HAND: the trace with the {} is missing",
-                count(printed, "line")
-            ));
+            page.line(&format!("NO DISPATCH IS AT HAND: of the {} none is", count(printed, "line")));
         } else {
             page.0.push_str(&profile_text::empty(&book.profile, &book.tally));
         }

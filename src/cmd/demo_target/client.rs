@@ -45,7 +45,8 @@ impl Client {
         let pid = std::process::id();
         // It gets its name when all of it is there.
         let (new, entry) = (proc.join(format!("new-{pid}")), proc.join(pid.to_string()));
-        fs::create_dir_all(new.join("fd"))?;
+        fs::create_dir(&new)?;
+        fs::create_dir(new.join("fd"))?;
         fs::create_dir(new.join("fdinfo"))?;
         for name in REAL {
             symlink(format!("/proc/{pid}/{name}"), new.join(name))?;
@@ -134,10 +135,11 @@ mod tests {
         client.context(true);
         client.packed(7958);
         // 3925.0 MiB, of which 674.1 are in no line.
-        assert_eq!(shown() * 10 / 1024, 39_250);
-        assert_eq!((shown() - MODEL - CONTEXT - (7958 << 10) / 10) * 10 / 1024, 6_741);
+        let tenths = |kib: u64| (kib * 10 + 512) / 1024;
+        assert_eq!(tenths(shown()), 39_250);
+        assert_eq!(tenths(shown() - MODEL - CONTEXT - (7958 << 10) / 10), 6_741);
         client.context(false);
-        assert_eq!(shown() * 10 / 1024, 38_458);
+        assert_eq!(tenths(shown()), 38_458);
         assert!(proc.path().join(format!("{pid}/stat")).exists());
         client.finish().unwrap();
     }
@@ -146,6 +148,7 @@ mod tests {
     fn without_a_folder_nothing_is_shown() {
         let mut client = Client::enter(None).unwrap();
         client.load(1.0);
-        assert!(Client::enter(Some(Path::new("/nowhere/at/all"))).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Client::enter(Some(&folder.path().join("absent"))).is_err());
     }
 }

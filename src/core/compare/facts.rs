@@ -24,6 +24,8 @@ pub struct Facts {
     pub partial: Option<String>,
     /// The median wait for an idle device, ns.
     pub floor_ns: Option<u64>,
+    /// The serial trace is in it, however little of it.
+    pub traced: bool,
     /// Dispatches with a known time.
     pub completed: u64,
     /// Of these, those whose time is shown as 0.
@@ -122,6 +124,7 @@ impl Facts {
             wall_ns: own_end.and_then(|end| end.at_ns.checked_sub(run.clock.start_ns)),
             partial,
             floor_ns: profile.floor_ns(),
+            traced: book.tally.trace_lines + book.tally.broken > 0 || profile.has_dispatch(),
             completed,
             unresolved,
             programs,

@@ -2,6 +2,7 @@
 
 use crate::core::compare::facts::{Facts, Of};
 use crate::core::compare::matching::Slot;
+use crate::core::run::Run;
 use crate::core::text::shell_line;
 
 /// A field that differs.
@@ -23,10 +24,11 @@ const UNKNOWN: &str = "unknown";
 type Field = (&'static str, fn(&Facts) -> String, Option<&'static str>);
 
 /// Every field that is compared, in the order it is shown.
-const FIELDS: [Field; 15] = [
+const FIELDS: [Field; 16] = [
     ("build", |f| f.build.clone().unwrap_or_else(|| UNKNOWN.to_owned()), None),
     ("command", |f| shell_line(&f.run.command), None),
     ("changed", changed, None),
+    ("inherited", inherited, None),
     ("binary", binary, None),
     ("repository", repository, None),
     ("host", |f| f.run.host.name.clone(), None),
@@ -38,7 +40,7 @@ const FIELDS: [Field; 15] = [
     ("resolution", |f| format!("{} ns", f.run.clock.resolution_ns), Some("the clocks' resolutions differ")),
     (
         "serial",
-        |f| if f.completed > 0 { "traced" } else { "not traced" }.to_owned(),
+        |f| if f.traced { "traced" } else { "not traced" }.to_owned(),
         Some("the serial mode slows what it traces, so a traced run is never compared with one that is not"),
     ),
     ("narrowed", narrowed, Some("different parts of the programs are traced")),
@@ -74,8 +76,16 @@ fn changed(facts: &Facts) -> String {
     if all.is_empty() { "nothing".to_owned() } else { shell_line(&all) }
 }
 
+fn inherited(facts: &Facts) -> String {
+    let all: Vec<&String> = facts.run.inherited.iter().filter(|v| !narrowing(v)).collect();
+    if all.is_empty() { "nothing".to_owned() } else { shell_line(&all) }
+}
+
+/// Whoever narrowed it.
 fn narrowed(facts: &Facts) -> String {
-    let all: Vec<&String> = facts.run.changed.env.iter().filter(|v| narrowing(v)).collect();
+    let Run { changed, inherited, .. } = &facts.run;
+    let mut all: Vec<&String> = changed.env.iter().chain(inherited).filter(|v| narrowing(v)).collect();
+    all.sort_unstable();
     if all.is_empty() { "no".to_owned() } else { shell_line(&all) }
 }
 

@@ -84,8 +84,16 @@ fn surety(a: &ProgramFacts, b: &ProgramFacts) -> Option<f64> {
     match (a.commands == b.commands, a.fingerprint == b.fingerprint) {
         (true, true) => Some(3.0),
         (true, false) => Some(1.0 + like),
-        _ => (like >= 0.5).then_some(like),
+        _ => (like >= 0.5).then(|| like - NEARNESS * apart(a.commands, b.commands)),
     }
+}
+
+/// Of programs with the same kernels the nearest in size is the one: so much of their likeness is a matter of size.
+const NEARNESS: f64 = 0.01;
+
+/// How far two sizes are apart, a part of the larger.
+fn apart(a: u64, b: u64) -> f64 {
+    a.abs_diff(b) as f64 / a.max(b).max(1) as f64
 }
 
 /// The programs of all runs, each once.

@@ -78,8 +78,10 @@ pub fn rows(base: &[Facts], new: &[Facts], threshold: f64) -> Vec<MemoryRow> {
 }
 
 fn row(name: &str, base: &[Facts], new: &[Facts], threshold: f64) -> MemoryRow {
+    // What a run holds that was cut off is as far as it came: it is no more exact than a sample.
     let of = |side: &'_ [Facts]| -> Vec<Figure> {
-        side.iter().filter_map(|f| f.memory.iter().find(|x| x.name == name).cloned()).collect()
+        let found = side.iter().filter_map(|f| Some((f, f.memory.iter().find(|x| x.name == name)?)));
+        found.map(|(f, x)| Figure { exact: x.exact && f.partial.is_none(), ..x.clone() }).collect()
     };
     let (b, n) = (of(base), of(new));
     let values = |side: &[Figure]| -> Vec<Value> {
@@ -91,8 +93,8 @@ fn row(name: &str, base: &[Facts], new: &[Facts], threshold: f64) -> MemoryRow {
     let (vb, vn) = (values(&b), values(&n));
     let why = b.iter().chain(&n).find(|f| f.bytes.is_none()).and_then(|f| f.why.clone());
     let judged = judge(&vb, &vn, threshold);
-    // A log that tells of a model's other buffers would have told of this one.
-    let told = |side: &[Facts]| side.iter().any(|f| f.tells_buffers);
+    // A whole log that tells of a model's other buffers would have told of this one.
+    let told = |side: &[Facts]| side.iter().any(|f| f.tells_buffers && f.partial.is_none());
     let kind = match (b.is_empty(), n.is_empty()) {
         (true, false) if told(base) => Kind::New,
         (false, true) if told(new) => Kind::Vanished,
@@ -100,7 +102,11 @@ fn row(name: &str, base: &[Facts], new: &[Facts], threshold: f64) -> MemoryRow {
     };
     let unknown = judged.is_none() && kind == Kind::Both;
     let alone = crate::core::compare::noise::median(if vb.is_empty() { &vn } else { &vb });
-    let silent = || Some("a side's log tells of no such buffer, and of no model".to_owned());
+    let cut = |side: &[Facts]| side.iter().any(|f| f.tells_buffers);
+    let silent = || {
+        let why = if cut(base) && cut(new) { "and was cut off" } else { "and of no model" };
+        Some(format!("a side's log tells of no such buffer, {why}"))
+    };
     MemoryRow {
         name: name.to_owned(),
         kind,
@@ -144,6 +150,13 @@ mod tests {
         assert_eq!((row("packed").judged, row("packed").why.as_deref()), (None, Some("because")));
         assert_eq!((&row("gone").kind, row("gone").alone), (&Kind::Vanished, Some(5.0)));
         assert_eq!((&row("come").kind, row("come").alone), (&Kind::New, Some(9.0)));
+        let cut = Facts { partial: Some("killed".to_owned()), ..run(&[("packed", Some(7), true)]) };
+        let rows_cut = super::rows(&base, std::slice::from_ref(&cut), 0.05);
+        let gone = rows_cut.iter().find(|r| r.name == "gone").unwrap();
+        assert_eq!((&gone.kind, gone.judged), (&Kind::Both, None), "it may only not have been reached");
+        assert!(gone.why.as_deref().is_some_and(|why| why.ends_with("was cut off")), "{gone:?}");
+        let less = super::rows(&[run(&[("packed", Some(900), true)])], &[cut], 0.05);
+        assert_eq!(less[0].judged.map(|j| j.verdict), Some(Verdict::CannotTell(Some(2))));
         let silent = Facts::default();
         let rows = super::rows(&base, &[silent], 0.05);
         assert!(

@@ -205,7 +205,9 @@ impl ProgramRow {
 /// Compares two sides. `threshold`: the smallest change that matters, a part of the base.
 pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
     let slots = matching::slots(base, new);
-    let mut programs: Vec<ProgramRow> = slots.iter().map(|slot| program_row(slot, threshold)).collect();
+    let side_cut = (cut(base), cut(new));
+    let mut programs: Vec<ProgramRow> =
+        slots.iter().map(|slot| program_row(slot, side_cut, threshold)).collect();
     programs.sort_by(|a, b| b.change_ns.abs().total_cmp(&a.change_ns.abs()));
     let traced = |side: &[Facts]| side.iter().any(|f| f.completed > 0);
     let common = slots.iter().any(Slot::has_common_kernel)
@@ -227,7 +229,7 @@ pub fn compare(base: &[Facts], new: &[Facts], threshold: f64) -> Comparison {
         programs,
         memory: memory::rows(base, new, threshold),
         unresolved: (unresolved(base), unresolved(new)),
-        cut: (cut(base), cut(new)),
+        cut: side_cut,
         withheld: false,
     }
 }
@@ -243,15 +245,17 @@ fn unresolved(side: &[Facts]) -> Option<f64> {
     (all > 0.0).then(|| sum(|f| f.unresolved) / all)
 }
 
-fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
+fn program_row(slot: &Slot<'_>, side_cut: (bool, bool), threshold: f64) -> ProgramRow {
     let pair = slot.pair();
     let times = |side: &[&ProgramFacts]| side.iter().map(|p| p.time).collect::<Vec<Value>>();
     let typical = |side: &[&ProgramFacts]| side.iter().filter_map(|p| p.typical).collect::<Vec<Value>>();
     let (base, new) = (times(&pair.base), times(&pair.new));
-    let first = |new| slot.side(new).next();
+    let first = |new| (if new { &pair.new } else { &pair.base }).first().copied().or(slot.side(new).next());
     let runs = |new| slot.side(new).map(|p| p.runs).sum();
     let kind = kind(!base.is_empty(), !new.is_empty());
-    let cut = pair.of == Of::Cut && kind == Kind::Both;
+    // What a side that was cut off does not have may only not have been reached.
+    let missed = kind == Kind::New && side_cut.0 || kind == Kind::Vanished && side_cut.1;
+    let cut = pair.of == Of::Cut && kind == Kind::Both || missed;
     let judged = twice(&base, &new, &typical(&pair.base), &typical(&pair.new), threshold);
     ProgramRow {
         list: slot.first.list,
@@ -261,7 +265,7 @@ fn program_row(slot: &Slot<'_>, threshold: f64) -> ProgramRow {
             first(true).map(|p| p.fingerprint.clone()),
         ),
         runs: (runs(false), runs(true)),
-        of: pair.of,
+        of: if cut { Of::Cut } else { pair.of },
         kind,
         change_ns: if cut { 0.0 } else { median(&new).unwrap_or(0.0) - median(&base).unwrap_or(0.0) },
         judged: judged.filter(|_| !cut),

@@ -57,6 +57,8 @@ pub struct Profile {
     process: u32,
     /// The programs that each process is at.
     writers: Writers<UnderWay<Under>>,
+    /// Host phases whose both ends were seen, of all programs.
+    pub host_phases: u64,
     /// Stamp of the last line.
     last_ns: u64,
     /// Reasons of failed waits, the first few.
@@ -214,6 +216,7 @@ impl Profile {
                     && begun == place
                 {
                     under.host_sums[usize::from(place)] += serial.ns.saturating_sub(since);
+                    self.host_phases += 1;
                 }
             }
             _ => {}

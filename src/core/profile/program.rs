@@ -4,6 +4,7 @@ use crate::core::histogram::Histogram;
 use crate::core::moments::Moments;
 use crate::core::parse::serial::{HOST_PHASES, List};
 use crate::core::profile::spread::Map;
+use crate::core::profile::writers::MOST_WRITERS;
 
 /// A whole dispatch. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct Kernel {
     pub first_run_ns: u64,
     /// Its dispatches in that run, ns each.
     pub first_run: Moments,
-    /// Its device time in each whole run of the program behind the first, ns: what a comparison judges by.
+    /// Its device time in each whole run of the program behind its process's first, ns: what a comparison judges by.
     pub steady: Moments,
     /// Its dispatches in those runs.
     pub steady_count: u64,
@@ -63,6 +64,8 @@ pub struct Program {
     places: Map<Option<u64>, usize>,
     /// Runs begun, whole or not.
     pub begun: u64,
+    /// The processes that ran it: each makes its own kernels in its first run.
+    processes: Vec<u32>,
     /// Dispatches.
     pub dispatches: u64,
     /// Sum of launches, ns.
@@ -79,7 +82,7 @@ pub struct Program {
     pub first_run_count: u64,
     /// The first run came to its end.
     first_run_ended: bool,
-    /// Device times of its whole runs behind the first, ns: one that was cut off would look fast.
+    /// Device times of its whole runs behind each process's first, ns: one that was cut off would look fast.
     pub steady: Moments,
     /// The time from begin to end of the program runs whose both ends are known, ns.
     pub wall_ns: u64,
@@ -167,10 +170,21 @@ impl Program {
         &mut self.kernels[place]
     }
 
-    /// Adds a run, or a part of a long one. `ended`: the trace went on behind it, or it has all its commands.
-    pub(super) fn add(&mut self, run: &[Dispatch], ended: bool) {
+    /// Whether a process runs it for the first time. Of very many processes the later ones are not told apart.
+    fn is_first_of(&mut self, process: u32) -> bool {
+        let first = !self.processes.contains(&process) && self.processes.len() < MOST_WRITERS;
+        if first {
+            self.processes.push(process);
+        }
+        first
+    }
+
+    /// Adds a run of a process, or a part of a long one. `ended`: the trace went on behind it.
+    pub(super) fn add(&mut self, run: &[Dispatch], process: u32, ended: bool) {
         let first = self.begun == 0;
         self.begun += 1;
+        let ended = ended || run.len() as u64 == self.commands;
+        let its_first = self.is_first_of(process);
         for dispatch in run {
             self.sequence.insert(dispatch.index, dispatch.kernel_id);
             let kernel = self.kernel(dispatch);
@@ -184,7 +198,7 @@ impl Program {
                 kernel.first_run.add(dispatch.device as f64);
             }
         }
-        let counts = !first && run.len() == self.sequence.len();
+        let counts = !its_first && ended && run.len() == self.sequence.len();
         for kernel in &mut self.kernels {
             let (ns, count) = std::mem::take(&mut kernel.going);
             if counts && count > 0 {
@@ -200,7 +214,7 @@ impl Program {
         self.between_ns += sums.between;
         if first {
             (self.first_run_ns, self.first_run_count) = (sums.device, run.len() as u64);
-            self.first_run_ended = ended || self.first_run_count == self.commands;
+            self.first_run_ended = ended;
         }
         if counts {
             self.steady.add(sums.device as f64);

@@ -53,7 +53,7 @@ impl Programs {
         let mut dispatches = std::mem::take(&mut going.dispatches);
         let (process, list, commands) = run;
         let place = self.program(list, commands, &dispatches);
-        self.all[place].add(&dispatches, ended);
+        self.all[place].add(&dispatches, process, ended);
         self.inside.push((process, place, Sums::of(&dispatches)));
         dispatches.clear();
         if let Some(going) = self.going.get_mut(&run) {

@@ -349,5 +349,9 @@ fn the_steady_rows_are_of_the_moment_of_the_steady_amount() {
     );
     let blind = split_of(&log, &series(&[]));
     assert_eq!(packed(&blind), Some(20 * MIB), "without samples what it was for longest");
+    // Without a tear-down the steady state ends with the last line, and not the last amount lasts for ever.
+    log.pop();
+    log.push((905, "some text".to_owned()));
+    assert_eq!(packed(&split_of(&log, &series(&[]))), Some(20 * MIB));
     assert_eq!(blind.rows[0].steady_bytes, Some(70 * MIB));
 }

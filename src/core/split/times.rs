@@ -15,6 +15,8 @@ pub(super) struct Times {
     pub(super) steady: Option<(Option<u64>, u64)>,
     /// From the end of the first load to the last tear-down.
     span: Option<(u64, u64)>,
+    /// The last line: without a tear-down the steady state lasts up to there.
+    end: u64,
     pub(super) last: Option<(Option<u64>, u64)>,
     pub(super) last_ns: Option<u64>,
 }
@@ -29,6 +31,7 @@ impl Times {
             peak: figure(sums.peak),
             steady: figure(sums.steady.filter(|_| span.is_some())),
             span,
+            end: book.profile.last_ns().saturating_add(1),
             last,
             // What a tear-down frees is not in the log.
             last_ns: last.and_then(|(ns, _)| ns).filter(|ns| span.is_none_or(|(_, until)| *ns < until)),
@@ -44,7 +47,7 @@ impl Times {
         };
         let steady = match (self.steady, self.span) {
             (Some((Some(ns), _)), _) => holding.at_sample(ns, LATE),
-            (_, Some((from, until))) => holding.longest(from, until),
+            (_, Some((from, until))) => holding.longest(from, until.min(self.end)),
             (_, None) => None,
         };
         [peak, steady.cloned(), self.last_ns.and_then(|ns| holding.at(ns).cloned())]
@@ -54,7 +57,7 @@ impl Times {
     pub(super) fn packed(&self, weights: &Weights) -> [Option<u64>; 2] {
         let steady = match (self.steady, self.span) {
             (Some((Some(ns), _)), _) => weights.at(ns),
-            (_, Some((from, until))) => weights.longest(from, until),
+            (_, Some((from, until))) => weights.longest(from, until.min(self.end)),
             (_, None) => None,
         };
         [steady, self.last_ns.and_then(|ns| weights.at(ns))]

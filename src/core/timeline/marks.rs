@@ -40,6 +40,13 @@ pub fn marks(canvas: &mut impl Canvas, beside: &Beside<'_>, plan: &Plan, drawn: 
     if !plan.whole || left_out > 0 || drawn.dispatches < drawn.completed {
         all.push((start, trimmed(plan, drawn, left_out)));
     }
+    let lost = run.end.as_ref().map_or(0, |end| end.counters.log_lost_lines);
+    if lost > 0 {
+        all.push((
+            start,
+            format!("NOT WHOLE: the log lacks {} that the disk did not take", count(lost, "line")),
+        ));
+    }
     if let Some(end) = &run.end {
         all.extend(of_end(run, end));
     }

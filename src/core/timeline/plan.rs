@@ -9,8 +9,6 @@ use crate::core::profile::Profile;
 
 /// Spans of a dispatch: wait, launch, device.
 pub(super) const A_DISPATCH: u64 = 3;
-/// Spans of a program beside its dispatches: itself and its host phases.
-const A_PROGRAM: u64 = 9;
 /// Spans of a dispatch that is open: launch and device.
 const AN_OPEN_ONE: u64 = 2;
 
@@ -57,7 +55,8 @@ impl Plan {
         // Those whose begin and end line are there: a trace without such lines draws no program.
         let programs: u64 = profile.programs().iter().map(|p| p.walls).sum();
         let beside = profile.open_count().saturating_mul(AN_OPEN_ONE).saturating_add(phases as u64);
-        let needed = [all.saturating_mul(A_DISPATCH), programs.saturating_mul(A_PROGRAM), beside];
+        let around = programs.saturating_add(profile.host_phases);
+        let needed = [all.saturating_mul(A_DISPATCH), around, beside];
         let kept_back = beside.min(most / 8);
         let plan = Plan { most, kept_back, all, ..Plan::default() };
         if needed.into_iter().fold(0, u64::saturating_add) <= most {
@@ -67,7 +66,7 @@ impl Plan {
         let keep_programs = programs <= most / 16;
         let room = most - kept_back - if keep_programs { programs } else { 0 };
         // A dispatch in a window brings its part of a program's host phases along.
-        let each = A_DISPATCH + (programs * A_PROGRAM).div_ceil(all.max(1));
+        let each = A_DISPATCH + around.div_ceil(all.max(1));
         let (first, last) = (room / 2 / each, room / 4 / each);
         Plan {
             first,

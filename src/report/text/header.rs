@@ -20,6 +20,9 @@ pub(super) fn header(page: &mut Page, subject: &Subject<'_>) {
     }
     page.fact("command", &shell_line(&run.command));
     page.fact("changed", &changed(run));
+    if !run.inherited.is_empty() {
+        page.fact("inherited", &shell_line(&run.inherited));
+    }
     if let Some(label) = &run.label {
         page.fact("label", label);
     }

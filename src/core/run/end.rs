@@ -55,7 +55,8 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that ended it, when one did.
     pub signal: Option<i32>,
-    /// What brought it about: `exited`, `signal`, `timeout`, `killed-after-grace`, `hrx-wrap-killed`, `supervisor-killed`, `unkillable`.
+    /// What brought it about: `exited`, `signal`, `timeout`, `killed-after-grace`, `hrx-wrap-killed`, `supervisor-killed`,
+    /// `supervisor-failed`, `unkillable`.
     pub cause: String,
 }
 

@@ -26,7 +26,8 @@ line end ('no-newline'), and how the run ended ('end').";
 
 const EXIT_STATUS: &str = "\
 Exit status: the target's own; or we die of the signal that the target died of; 124 the timeout ended it; \
-125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace; \
+125 we failed; 126 it cannot be executed; 127 it was not found; 137 SIGKILL was needed after the grace, \
+or was the timeout's signal; \
 121 the target exited with 0 and --strict found the report failed.";
 
 const TICKET: &str = "\

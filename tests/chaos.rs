@@ -19,6 +19,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use common::disk::SmallDisk;
 use common::{Dir, Running, children, demo, kill, marked, state, target_of, traced, wait_until, wrap};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -635,31 +636,11 @@ fn a_log_whose_reader_never_reads_does_not_hold_up_whoever_writes_the_report() {
     left.is_partial("the log's disk (or reader) did not take the rest in time");
 }
 
-/// A small file system, gone with the test.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None` where that is not allowed.
-    fn mount(at: PathBuf) -> Option<SmallDisk> {
-        std::fs::create_dir(&at).expect("a folder");
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", "size=64k", "hrx-wrap-test"]).arg(&at);
-        command.stderr(std::process::Stdio::null());
-        command.status().is_ok_and(|s| s.success()).then_some(SmallDisk(at))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_loses_lines_of_the_log_and_none_of_the_count() {
     for victim in ALL {
         let dir = Dir::new("chaos");
-        let Some(disk) = SmallDisk::mount(dir.join("disk")) else {
+        let Some(disk) = SmallDisk::mount(dir.join("disk"), "64k") else {
             eprintln!("skipped: a small disk cannot be mounted here");
             return;
         };

@@ -41,6 +41,27 @@ fn a_timeout_sends_the_signal_that_was_asked_for() {
 }
 
 #[test]
+fn a_timeout_that_kills_is_137_as_with_timeout_and_the_cause_is_the_timeout() {
+    // A short grace as well: that SIGKILL is sent once more changes nothing.
+    for grace in ["10s", "1ms"] {
+        let dir = Dir::new("kill");
+        let options = ["-t", "100ms", "-k", grace, "--signal", "KILL", "-o", "run"];
+        let done = wrap(words(&options, &["sleep", "600"])).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(137), "{}", done.err());
+        assert!(done.err().contains("PARTIAL: the timeout ended the target"), "{}", done.err());
+        assert_eq!(
+            done.fact("exit"),
+            "the target was killed by signal 9 (SIGKILL); the timeout of 100.000 ms ended it (SIGKILL); our status is 137"
+        );
+        let end = end(&dir);
+        assert_eq!(end["exit"], serde_json::json!({"code": null, "signal": 9, "cause": "timeout"}));
+        assert_eq!(end["status"], 137);
+    }
+    let preserved = ["-t", "100ms", "--signal", "KILL", "--preserve-status", "--report", "/dev/null"];
+    assert_eq!(wrap(words(&preserved, &["sleep", "600"])).run().died_of(), Some(9));
+}
+
+#[test]
 fn sigkill_after_the_grace_is_137_and_the_record_has_the_cause() {
     let dir = Dir::new("grace");
     let options = ["-t", "300ms", "-k", "100ms", "-o", "run"];

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use common::disk::SmallDisk;
 use common::terminal::Terminal;
 use common::{BIN, Dir, Done, demo, kill, through, traced, wait_until, words, wrap};
 
@@ -629,4 +630,105 @@ fn processes_that_are_killed_in_mid_print_hold_up_nobody() {
     // The shell says of some that they were killed, over two lines at most.
     assert!(other <= 60, "{other} lines are neither whole nor a last one");
     got.parses_the_same();
+}
+
+// A log's disk that takes no more: a word of ours that it did not take is none of the target's lines.
+
+/// What a log holds of lines of `count`, whole and torn.
+struct Held {
+    whole: u64,
+    bytes: u64,
+}
+
+impl Held {
+    fn of(log: &str) -> Held {
+        let theirs = log.split_inclusive('\n').filter(|line| !line.starts_with('#'));
+        let (whole, torn): (Vec<&str>, Vec<&str>) = theirs.partition(|line| line.ends_with(" end\n"));
+        // A torn line has no end of its own: a LF behind it is ours.
+        let torn = torn.iter().map(|line| line.trim_end_matches('\n').len());
+        let bytes = whole.iter().map(|line| line.len()).chain(torn).sum::<usize>();
+        Held { whole: whole.len() as u64, bytes: bytes as u64 }
+    }
+}
+
+/// Each line of each process is in the log or is counted as lost, and so is each byte.
+#[track_caller]
+fn nothing_is_counted_twice(log: &str, report: &serde_json::Value, printed: &[(&str, u64)]) {
+    let (held, coverage) = (Held::of(log), &report["coverage"]);
+    let number = |name: &str| coverage[name].as_u64().expect("a number");
+    let lines: u64 = printed.iter().map(|(_, count)| count).sum();
+    assert_eq!((number("lines"), &report["stamps"]["source_lines"]), (lines, &lines.into()), "{coverage}");
+    assert!(held.whole > 0 && held.whole < lines, "{} of {lines} lines are whole", held.whole);
+    assert_eq!(held.whole + number("log_lost_lines"), lines, "{} are whole, {coverage}", held.whole);
+    let text = |name: &str, n: u64| format!("{name} {n} end\n").len() as u64;
+    let texts: u64 = printed.iter().flat_map(|(name, count)| (0..*count).map(|n| text(name, n))).sum();
+    // The stamps of one run have as many digits each, but where the machine's clock comes to another power of ten.
+    let digits = |stamp: u64| stamp.to_string().len() as u64;
+    let first = log.lines().find_map(|line| line.split(' ').next()?.parse().ok()).expect("a stamp");
+    if digits(first) == digits(hrx_wrap::sys::clock::monotonic_ns()) {
+        let all = texts + lines * (digits(first) + 1);
+        assert_eq!(held.bytes + number("log_lost_bytes"), all, "{} are there, {coverage}", held.bytes);
+    }
+}
+
+/// The script of a target whose processes count at once.
+fn counting(names: &[&str], count: u64) -> String {
+    names.iter().map(|name| format!("{} count {name} {count} & ", target())).collect::<String>() + "wait"
+}
+
+#[test]
+fn a_full_disk_loses_what_is_said_of_each_process_and_no_more() {
+    for names in [&["a"][..], &["a", "b", "c"]] {
+        let dir = Dir::new("full");
+        let Some(disk) = SmallDisk::mount(dir.join("disk"), "300k") else {
+            eprintln!("skipped: a small disk cannot be mounted here");
+            return;
+        };
+        let options = ["--stamp", "source", "--echo", "none", "--log", "disk/log", "--json", "r.json"];
+        let done = wrap(words(&options, &["sh", "-c", &counting(names, 20_000)])).cwd(dir.path()).run();
+        assert_eq!(done.code(), Some(0), "{}", done.err());
+        assert_eq!(done.err().matches("No space left on device").count(), 1, "{}", done.err());
+        let log = dir.text("disk/log");
+        drop(disk);
+        let printed: Vec<_> = names.iter().map(|name| (*name, 20_000)).collect();
+        nothing_is_counted_twice(&log, &dir.json("r.json"), &printed);
+    }
+}
+
+#[test]
+fn behind_the_gap_of_a_disk_that_has_room_again_each_process_is_named_and_the_sums_are_exact() {
+    for names in [&["a"][..], &["a", "b", "c"]] {
+        let dir = Dir::new("full");
+        let Some(disk) = SmallDisk::mount(dir.join("disk"), "4400k") else {
+            eprintln!("skipped: a small disk cannot be mounted here");
+            return;
+        };
+        // Without it there is room for everything that may still be on its way to the disk.
+        std::fs::write(disk.path().join("filler"), vec![0; 4 << 20]).unwrap();
+        let (before, behind) = (counting(names, 20_000), counting(&["x", "y"], 1000));
+        let script = format!("{before}; until [ -e go ]; do sleep 0.01; done; {behind}");
+        let options = ["--stamp", "source", "--echo", "none", "--log", "disk/log", "--json", "r.json"];
+        let running = wrap(words(&options, &["sh", "-c", &script])).cwd(dir.path()).start();
+        wait_until("a full disk", || running.err().contains("No space left on device"));
+        std::fs::remove_file(disk.path().join("filler")).unwrap();
+        std::fs::write(dir.join("go"), "").unwrap();
+        let done = running.finish();
+        assert_eq!(done.code(), Some(0), "{}", done.err());
+        let log = dir.text("disk/log");
+        drop(disk);
+        let mut printed: Vec<_> = names.iter().map(|name| (*name, 20_000)).collect();
+        printed.extend([("x", 1000), ("y", 1000)]);
+        let report = dir.json("r.json");
+        nothing_is_counted_twice(&log, &report, &printed);
+        let (mut noted, mut lines) = (0, log.lines());
+        while let Some(line) = lines.next() {
+            if let Some(gap) = line.strip_prefix("# hrx-wrap/1 lost ") {
+                let gap: serde_json::Value = serde_json::from_str(gap).unwrap();
+                noted += gap["lines"].as_u64().unwrap();
+                let next = lines.next().unwrap();
+                assert!(next.starts_with("# hrx-wrap/1 writer "), "whose is it? {next}");
+            }
+        }
+        assert_eq!(report["coverage"]["log_lost_lines"], noted, "each gap is noted where it is");
+    }
 }

@@ -341,3 +341,77 @@ fn three_process_groups_one_session() {
     running.signal(15);
     running.finish();
 }
+
+// Where there is no room for a run.
+
+/// What is left of what a run keeps.
+fn kept(dir: &Dir) -> Vec<String> {
+    let names = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "begun").collect()
+}
+
+#[test]
+fn a_limit_of_descriptors_that_is_too_low_is_named_before_anything_is_started() {
+    for options in
+        ["", "-o run", "-p", "-o run -p", "-o run -p -s --stamp source --stdio pty --json /dev/null"]
+    {
+        for limit in 4..=40 {
+            let dir = Dir::new("few");
+            let script = format!("ulimit -n {limit}; exec {BIN} {options} -- sh -c 'echo >begun; exit 3'");
+            let done = through("bash", ["-c", &script]).cwd(dir.path()).run();
+            assert_eq!(done.code(), Some(125), "{limit} {options}: {}", done.err());
+            let line = done.complaint();
+            assert!(line.starts_with("hrx-wrap: too many open files: a run needs "), "{line}");
+            assert!(line.contains(&format!("the limit of {limit} leaves ")), "{line}");
+            assert!(line.ends_with(": raise it, as with `ulimit -n 1024`"), "{line}");
+            assert!(!dir.join("begun").exists() && kept(&dir).is_empty(), "{limit} {options}");
+        }
+    }
+}
+
+#[test]
+fn the_lowest_limit_of_descriptors_that_is_taken_is_enough_for_everything() {
+    let dir = Dir::new("enough");
+    let files = ["json", "html", "timeline", "csv", "markdown", "report"].map(|f| format!("--{f} /dev/null"));
+    let options = format!("-o run -p -s --stamp source --stdio pty {}", files.join(" "));
+    // A tree of more processes than descriptors, each looked at while it is there.
+    let target = "for i in $(seq 100); do sleep 600 & done; exit 3";
+    let script = |limit: usize| format!("ulimit -n {limit}; exec {BIN} -k 5s {options} -- sh -c '{target}'");
+    let is_refused = |limit: &usize| {
+        let script = format!("ulimit -n {limit}; exec {BIN} --report /dev/null -- true");
+        through("bash", ["-c", &script]).run().code() == Some(125)
+    };
+    let least = (10..1024).find(|limit| !is_refused(limit)).unwrap();
+    let running = through("bash", ["-c", &script(least)]).cwd(dir.path()).start();
+    let mark = running.mark().to_owned();
+    let done = running.finish();
+    assert_eq!((done.code(), done.err().as_str()), (Some(3), ""));
+    assert_eq!(common::marked(&mark), [0; 0], "all were ended");
+    let end = dir.json("run/run.json")["end"].clone();
+    assert_eq!(end["leftovers"].as_array().map(Vec::len), Some(100));
+    assert!(end["notes"].is_null() && end["unkillable"].is_null(), "{end}");
+}
+
+#[test]
+fn a_run_that_cannot_be_set_up_says_so_in_one_line_and_nothing_of_it_goes_on() {
+    let dir = Dir::new("set-up");
+    // There for our first process alone: the other one finds no such /proc, with the target started already.
+    let proc = "--proc /proc/self/task/$$ -o run --report report";
+    let script = format!("exec {BIN} {proc} -- sh -c 'echo begun >&2; sleep 600'");
+    let running = through("bash", ["-c", &script]).cwd(dir.path()).start();
+    let mark = running.mark().to_owned();
+    let done = running.finish();
+    assert_eq!(done.code(), Some(125), "{}", done.err());
+    let lines: Vec<_> = done.err().lines().filter(|line| *line != "begun").map(str::to_owned).collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("hrx-wrap: the sampler: cannot read /proc/self/task/"), "{lines:?}");
+    assert_eq!(common::marked(&mark), [0; 0], "the target was ended");
+    let end = dir.json("run/run.json")["end"].clone();
+    assert_eq!(end["exit"]["cause"], "supervisor-failed");
+    let report = dir.text("report");
+    assert!(
+        report.starts_with("PARTIAL: hrx-wrap could not set up the run, so the target was ended"),
+        "{report}"
+    );
+    assert!(common::fact(&report, "exit").contains("; hrx-wrap could not set up the run; our status is 125"));
+}

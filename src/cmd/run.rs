@@ -24,8 +24,8 @@ use crate::core::text::printable;
 use crate::live::echo::Mode;
 use crate::live::front::{self, Outcome};
 use crate::live::plan::{Plan, Verdict, status};
-use crate::live::sampler;
 use crate::live::target::Refusal;
+use crate::live::{room, sampler};
 use crate::report::view::{Sort, Unit, View};
 use crate::sys::{clock, host, term};
 
@@ -34,6 +34,7 @@ use crate::sys::{clock, host, term};
 /// # Errors
 /// We failed before anything was started: status 125.
 pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
+    room::check()?;
     let program = args.command.first().cloned().unwrap_or_default();
     let paths = search::candidates(&program, std::env::var_os("PATH").as_deref());
     if !paths.iter().any(|p| p.symlink_metadata().is_ok()) {

@@ -32,6 +32,8 @@ pub enum Message {
     Stopped(i32),
     /// Everything is done: end like this.
     Done(Verdict),
+    /// The supervisor cannot go on, and has said why.
+    Failed,
 }
 
 const SIZE: usize = 24;
@@ -45,6 +47,7 @@ impl Message {
             Message::Stopped(signal) => (4, signal, 0, 0, 0),
             Message::Done(Verdict::Exit(code)) => (5, code, 0, 0, 0),
             Message::Done(Verdict::Die(signal)) => (6, signal, 0, 0, 0),
+            Message::Failed => (7, 0, 0, 0, 0),
         };
         let mut bytes = [0; SIZE];
         // Both ends are one program on one machine: its own order of bytes.
@@ -66,6 +69,7 @@ impl Message {
             4 => Message::Stopped(a),
             5 => Message::Done(Verdict::Exit(a)),
             6 => Message::Done(Verdict::Die(a)),
+            7 => Message::Failed,
             _ => return None,
         })
     }
@@ -118,6 +122,7 @@ mod tests {
             Message::Stopped(20),
             Message::Done(Verdict::Exit(3)),
             Message::Done(Verdict::Die(11)),
+            Message::Failed,
         ];
         for message in all {
             a.send(message);

@@ -15,6 +15,7 @@ use crate::live::channel::{Channel, Message};
 use crate::live::plan::{Keeper, Plan, Verdict, status};
 use crate::live::proc::Proc;
 use crate::live::ring::{DEFAULT_CAPACITY, Ring};
+use crate::live::takeover::{Lost, Why};
 use crate::live::target::Refusal;
 use crate::live::wires::Wires;
 use crate::live::{supervise, takeover};
@@ -105,7 +106,7 @@ pub fn run(plan: &Plan, keeper: &mut dyn Keeper) -> anyhow::Result<Outcome> {
             if let Some(source) = plan.source.as_ref().filter(|_| plan.leave) {
                 source.leave();
             }
-            Front { plan, shared: &shared, channel, inbox, supervisor, pid, target: None }
+            Front { plan, shared: &shared, channel, inbox, supervisor, pid, target: None, failed: false }
                 .run(&wires.ours, keeper)
         }
     }
@@ -144,6 +145,7 @@ fn supervisor_process(
             if let Ok(to) = fd::duplicate(2) {
                 let _ = fd::write(to.as_fd(), text.as_bytes());
             }
+            channel.send(Message::Failed);
             status::FAILED
         }
         Err(_) => status::FAILED,
@@ -176,6 +178,8 @@ struct Front<'a> {
     pid: i32,
     /// The target's pid and process group.
     target: Option<i32>,
+    /// The supervisor could not go on.
+    failed: bool,
 }
 
 impl Front<'_> {
@@ -205,7 +209,10 @@ impl Front<'_> {
         self.take_terminal_back();
         match outcome {
             Some(outcome) => Ok(outcome),
-            None => takeover::finish(self.plan, self.shared, self.target, ours, keeper),
+            None => {
+                let why = if self.failed { Why::Failed } else { Why::Killed };
+                takeover::finish(self.plan, self.shared, &Lost { why, target: self.target, ours }, keeper)
+            }
         }
     }
 
@@ -239,6 +246,7 @@ impl Front<'_> {
                 Message::NotStarted { errno, candidate } => {
                     return Some(Outcome::NotStarted(Refusal { errno, candidate }));
                 }
+                Message::Failed => self.failed = true,
                 Message::Signal { .. } => {}
             }
         }

@@ -187,9 +187,10 @@ impl Intake {
         self.sides().any(|side| side.ring.tail() != side.cursor)
     }
 
-    /// A ring fills: its room is needed.
+    /// A good part of a ring was taken and not given back. What nobody has taken yet does not count: giving back room after
+    /// each record would not make it less, and would make whoever takes it slow when it is late already.
     pub fn is_crowded(&self) -> bool {
-        self.sides().any(|side| side.ring.used() > side.ring.capacity() / 4)
+        self.sides().any(|side| side.cursor.saturating_sub(side.ring.tail()) > side.ring.capacity() / 4)
     }
 
     /// Gives the room back of everything that was taken.
@@ -240,6 +241,19 @@ mod tests {
         let _slot = read.reserve(100, READER).unwrap();
         assert!(print.push(PRINTER, 9, b"x"));
         assert_eq!(all(&mut intake), [9]);
+    }
+
+    #[test]
+    fn what_was_taken_is_a_crowd_and_what_waits_to_be_taken_is_none() {
+        let (_read, print, mut intake) = both();
+        while print.used() <= print.capacity() / 2 {
+            assert!(print.push(PRINTER, 1, b"x"));
+        }
+        assert!(intake.next(&mut Vec::new()).is_some() && !intake.is_crowded());
+        while intake.next(&mut Vec::new()).is_some() {}
+        assert!(intake.is_crowded());
+        intake.release();
+        assert!(!intake.is_crowded());
     }
 
     #[test]

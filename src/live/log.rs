@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 
-use memchr::memchr_iter;
 use serde_json::json;
 
 use crate::core::trace;
@@ -23,11 +22,17 @@ pub struct LogFile {
     gap: Option<Gap>,
     /// The bytes to come belong to a line whose beginning is missing.
     beheaded: bool,
+    /// The line that has begun, on disk or in a gap, is one of ours (`#`).
+    ours: bool,
+    /// Of the target's line before the gap its end alone is missing: with the one that we write there it is whole.
+    unended: bool,
     lost: Gap,
+    /// It was told that something went wrong.
+    told: bool,
     trouble: Option<String>,
 }
 
-/// What is missing.
+/// What is missing of the target's lines, stamps and all. Lines of ours (`#`) are not counted: what they say is said anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     /// Lines that are not there, or not whole.
@@ -37,14 +42,20 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Adds what is missing. `continues`: it begins inside a line. Lines of ours (`#`) are bytes, but no lines.
-    fn add(&mut self, bytes: &[u8], continues: bool) {
-        let mut begin = 0;
-        for end in memchr_iter(b'\n', bytes) {
-            self.lines += u64::from(bytes[begin] != b'#' || begin == 0 && continues);
-            begin = end + 1;
+    /// Adds what is missing. `begun`: it begins inside a line, which is one of ours or not.
+    fn add(&mut self, bytes: &[u8], mut begun: Option<bool>) {
+        for line in bytes.split_inclusive(|b| *b == b'\n') {
+            if !begun.take().unwrap_or(line[0] == b'#') {
+                self.lines += u64::from(line.ends_with(b"\n"));
+                self.bytes += line.len() as u64;
+            }
         }
-        self.bytes += bytes.len() as u64;
+    }
+
+    /// Takes off what is there after all.
+    fn take_off(&mut self, found: Gap) {
+        self.lines -= found.lines;
+        self.bytes -= found.bytes;
     }
 }
 
@@ -64,8 +75,10 @@ impl LogFile {
             }
         }
         let in_line = last != [b'\n'];
-        let (gap, lost) = (None, Gap::default());
-        LogFile { file, name, regular, offset, in_line, gap, beheaded: false, lost, trouble: None }
+        let (gap, lost, trouble) = (None, Gap::default(), None);
+        // Where nobody has saved a state, what the file holds is its header.
+        let (beheaded, ours, unended, told) = (false, in_line, false, false);
+        LogFile { file, name, regular, offset, in_line, gap, beheaded, ours, unended, lost, told, trouble }
     }
 
     /// Where the next byte goes.
@@ -86,16 +99,24 @@ impl LogFile {
     /// What a successor must know besides the offset.
     pub fn state(&self) -> [u64; STATE] {
         let gap = self.gap.unwrap_or_default();
-        let flags = [self.in_line, self.gap.is_some(), self.beheaded];
+        // The last one tells a state from none.
+        let has_gap = self.gap.is_some();
+        let flags = [self.in_line, has_gap, self.beheaded, self.ours, self.told, self.unended, true];
         let flags = flags.into_iter().rev().fold(0, |sum, flag| sum << 1 | u64::from(flag));
         [flags, gap.lines, gap.bytes, self.lost.lines, self.lost.bytes]
     }
 
-    /// Goes on as one that was in this state.
+    /// Goes on as one that was in this state; zeroes are none.
     pub fn with_state(mut self, [flags, lines, bytes, lost_lines, lost_bytes]: [u64; STATE]) -> Self {
+        if flags == 0 {
+            return self;
+        }
         self.in_line = flags & 1 != 0;
         self.gap = (flags & 2 != 0).then_some(Gap { lines, bytes });
         self.beheaded = flags & 4 != 0;
+        self.ours = flags & 8 != 0;
+        self.told = flags & 16 != 0;
+        self.unended = flags & 32 != 0;
         self.lost = Gap { lines: lost_lines, bytes: lost_bytes };
         self
     }
@@ -110,22 +131,26 @@ impl LogFile {
         self.trouble.take()
     }
 
-    /// Writes bytes of the trace; behind a gap, a note about the gap first.
-    pub fn append(&mut self, mut bytes: &[u8]) {
+    /// Writes bytes of the trace; behind a gap, a note about the gap first. False when not all of them are on disk.
+    pub fn append(&mut self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
         if self.gap.is_some() {
-            bytes = self.skip_beheaded(bytes);
-            if bytes.is_empty() {
-                return;
+            rest = self.skip_beheaded(bytes);
+            if rest.is_empty() {
+                return bytes.is_empty();
             }
             if let Err(error) = self.close_gap() {
-                return self.lose(bytes, &error);
+                self.lose(rest, &error);
+                return false;
             }
         }
         let before = self.offset;
-        if let Err(error) = self.put(bytes) {
+        if let Err(error) = self.put(rest) {
             let done = (self.offset - before) as usize;
-            self.lose(&bytes[done..], &error);
+            self.lose(&rest[done..], &error);
+            return false;
         }
+        rest.len() == bytes.len()
     }
 
     /// The rest of a line whose beginning is missing goes the same way.
@@ -134,19 +159,23 @@ impl LogFile {
             return bytes;
         }
         let end = memchr::memchr(b'\n', bytes).map(|at| at + 1);
-        self.beheaded = end.is_none();
         let (rest, kept) = bytes.split_at(end.unwrap_or(bytes.len()));
-        self.lost.add(rest, true);
-        self.gap.get_or_insert_default().add(rest, true);
+        self.miss(rest);
         kept
     }
 
     fn close_gap(&mut self) -> io::Result<()> {
-        let Some(gap) = self.gap else { return Ok(()) };
+        let Some(mut gap) = self.gap else { return Ok(()) };
+        let found = if self.unended { Gap { lines: 1, bytes: 1 } } else { Gap::default() };
+        gap.take_off(found);
         let mut text = if self.in_line { b"\n".to_vec() } else { Vec::new() };
-        trace::note(&mut text, trace::LOST, &json!({"lines": gap.lines, "bytes": gap.bytes}));
+        // Where only words of ours are missing, nothing of the target's is.
+        if gap != Gap::default() {
+            trace::note(&mut text, trace::LOST, &json!({"lines": gap.lines, "bytes": gap.bytes}));
+        }
         self.put(&text)?;
-        self.gap = None;
+        self.lost.take_off(found);
+        (self.gap, self.unended) = (None, false);
         Ok(())
     }
 
@@ -161,6 +190,7 @@ impl LogFile {
                 Err(e) => return Err(e),
             };
             self.offset += done as u64;
+            self.follow(&bytes[..done], self.in_line);
             self.in_line = bytes[done - 1] != b'\n';
             bytes = &bytes[done..];
         }
@@ -168,16 +198,36 @@ impl LogFile {
     }
 
     fn lose(&mut self, bytes: &[u8], error: &io::Error) {
-        if self.lost == Gap::default() {
+        if !std::mem::replace(&mut self.told, true) {
             self.trouble = Some(format!(
                 "cannot write {}: {error}; the run goes on, and what the log misses is counted",
                 self.name
             ));
         }
-        let continues = self.in_line || self.beheaded;
-        self.lost.add(bytes, continues);
-        self.gap.get_or_insert_default().add(bytes, continues);
-        self.beheaded = bytes.last().is_some_and(|b| *b != b'\n');
+        self.miss(bytes);
+    }
+
+    /// Counts bytes that are not written.
+    fn miss(&mut self, bytes: &[u8]) {
+        let inside = self.in_line();
+        if self.gap.is_none() {
+            self.unended = inside && !self.ours && bytes.first() == Some(&b'\n');
+        }
+        let begun = inside.then_some(self.ours);
+        self.lost.add(bytes, begun);
+        self.gap.get_or_insert_default().add(bytes, begun);
+        self.follow(bytes, inside);
+        self.beheaded = bytes.last().map_or(inside, |b| *b != b'\n');
+    }
+
+    /// Whose the line is that these bytes have come to. `inside`: they begin inside one.
+    fn follow(&mut self, bytes: &[u8], inside: bool) {
+        let before_last = bytes.len().saturating_sub(1);
+        match memchr::memrchr(b'\n', &bytes[..before_last]) {
+            Some(end) => self.ours = bytes[end + 1] == b'#',
+            None if !inside => self.ours = bytes.first() == Some(&b'#'),
+            None => {}
+        }
     }
 }
 
@@ -202,55 +252,5 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(name: &str) -> (std::path::PathBuf, File) {
-        let path = std::env::temp_dir().join(format!("hrx-wrap-log-{}-{name}", std::process::id()));
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        (path, file)
-    }
-
-    #[test]
-    fn a_successor_cuts_off_what_was_not_saved() {
-        let (path, file) = file("resume");
-        let mut log = LogFile::resume(file.try_clone().unwrap(), "log".into(), 0);
-        log.append(b"1 a\n2 b");
-        let saved = log.offset();
-        log.append(b"\n3 half written");
-        let mut next = LogFile::resume(file, "log".into(), saved);
-        assert!(next.in_line());
-        next.append(b"\n3 c\n");
-        assert_eq!(std::fs::read(&path).unwrap(), b"1 a\n2 b\n3 c\n");
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn a_full_device_loses_exactly_what_it_says() {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut log = LogFile::resume(full, "/dev/full".into(), 0);
-        log.append(b"# hrx-wrap/1 pid 7\n");
-        log.append(b"1 a\n2 b");
-        log.append(b"#b\n3 c\n");
-        assert_eq!(log.lost(), Gap { lines: 3, bytes: 33 });
-        let trouble = log.take_trouble().unwrap();
-        assert!(trouble.contains("cannot write /dev/full: No space left"), "{trouble}");
-        assert_eq!(log.take_trouble(), None, "said once");
-    }
-
-    #[test]
-    fn behind_a_gap_stands_a_note_and_then_whole_lines() {
-        let (path, file) = file("gap");
-        let mut log = LogFile::resume(file, "log".into(), 0);
-        log.append(b"1 a\n2 b");
-        // As if the disk had refused the rest of line 2 and the beginning of line 3.
-        log.lose(b"b\n3 ", &io::Error::from_raw_os_error(28));
-        log.append(b"c");
-        log.append(b"c\n4 d\n5 e");
-        log.append(b"e\n");
-        let text = String::from_utf8(std::fs::read(&path).unwrap()).unwrap();
-        assert_eq!(text, "1 a\n2 b\n# hrx-wrap/1 lost {\"bytes\":7,\"lines\":2}\n4 d\n5 ee\n");
-        assert_eq!(log.lost(), Gap { lines: 2, bytes: 7 });
-        std::fs::remove_file(path).unwrap();
-    }
-}
+#[path = "log_tests.rs"]
+mod tests;

@@ -23,6 +23,7 @@ pub mod proc;
 pub mod read_port;
 pub mod reader;
 pub mod ring;
+pub mod room;
 pub mod sampler;
 pub mod shelf;
 pub mod signalling;

@@ -23,12 +23,16 @@ pub fn settle(supervisor: &mut Supervisor<'_>) -> Verdict {
     let killed = supervisor.ending.is_some_and(|e| e.escalation.killed() && e.reason != Reason::Leftovers);
     // A target that ended in the grace of a timeout ended by it; KILL after the grace shows in how it died.
     let by_kill = killed && (own.is_none() || own == Some(Verdict::Die(signals::KILL)));
+    // Where the timeout's own signal is KILL, no grace was needed.
+    let at_once = supervisor.timed_out && supervisor.plan.signal == signals::KILL;
     let keeps_its_own = supervisor.plan.preserve_status && own.is_some();
     let (verdict, cause) = match own {
         None => (Verdict::Exit(status::KILLED), "unkillable"),
-        Some(_) if by_kill && !keeps_its_own => (Verdict::Exit(status::KILLED), "killed-after-grace"),
+        Some(_) if by_kill && !keeps_its_own && !at_once => {
+            (Verdict::Exit(status::KILLED), "killed-after-grace")
+        }
         Some(own) if supervisor.timed_out => {
-            (if keeps_its_own { own } else { Verdict::Exit(status::TIMED_OUT) }, "timeout")
+            (if keeps_its_own { own } else { Verdict::Exit(timed_out(own)) }, "timeout")
         }
         Some(own @ Verdict::Exit(_)) => (own, "exited"),
         Some(own @ Verdict::Die(_)) => (own, "signal"),
@@ -44,6 +48,11 @@ pub fn settle(supervisor: &mut Supervisor<'_>) -> Verdict {
     }
     end.status = verdict.status();
     verdict
+}
+
+/// The status after a timeout: as `timeout` does, a death by SIGKILL is told from all other ends.
+fn timed_out(own: Verdict) -> i32 {
+    if own == Verdict::Die(signals::KILL) { status::KILLED } else { status::TIMED_OUT }
 }
 
 /// What a target's end means for us.

@@ -109,7 +109,7 @@ impl Verdict {
 pub mod status {
     /// The target exited with 0 and the report failed (`--strict`).
     pub const REPORT_FAILED: i32 = 121;
-    /// The timeout ended the target.
+    /// The timeout ended the target, not by SIGKILL.
     pub const TIMED_OUT: i32 = 124;
     /// We failed.
     pub const FAILED: i32 = 125;
@@ -117,6 +117,6 @@ pub mod status {
     pub const CANNOT_EXECUTE: i32 = 126;
     /// The command was not found.
     pub const NOT_FOUND: i32 = 127;
-    /// SIGKILL was needed after the grace.
+    /// SIGKILL was needed after the grace, or was the timeout's signal.
     pub const KILLED: i32 = 137;
 }

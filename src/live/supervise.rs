@@ -103,8 +103,9 @@ fn start_target(
     let around = Surroundings { stderr: wires.theirs.as_fd(), terminal, mask: shared.mask };
     match target::start(plan, &around)? {
         Ok(pid) => {
-            let pidfd = PidFd::open(pid).context("the target's pidfd")?;
+            // At once: should anything fail from here on, our first process knows that there is a target to end.
             channel.send(Message::Started(pid));
+            let pidfd = PidFd::open(pid).context("the target's pidfd")?;
             Ok(Some(Target { pid, pidfd, end: None }))
         }
         Err(refusal) => {

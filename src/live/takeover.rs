@@ -26,6 +26,36 @@ use crate::sys::process::{self, Children};
 /// Pause between two looks at what SIGKILL has not ended yet, ns.
 const LOOK_AGAIN_SOON: u64 = 2_000_000;
 
+/// Why the supervisor did not do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was killed.
+    Killed,
+    /// It could not go on, and has said why.
+    Failed,
+}
+
+impl Why {
+    /// The cause in the record.
+    fn cause(self) -> &'static str {
+        match self {
+            Why::Killed => "supervisor-killed",
+            Why::Failed => "supervisor-failed",
+        }
+    }
+}
+
+/// What the supervisor left.
+#[derive(Debug)]
+pub struct Lost<'a> {
+    /// Why.
+    pub why: Why,
+    /// The target's pid, if it was started.
+    pub target: Option<i32>,
+    /// Our side of the target's stderr.
+    pub ours: &'a OwnedFd,
+}
+
 /// Does the rest.
 ///
 /// # Errors
@@ -33,15 +63,56 @@ const LOOK_AGAIN_SOON: u64 = 2_000_000;
 pub fn finish(
     plan: &Plan,
     shared: &Shared,
-    target: Option<i32>,
-    ours: &OwnedFd,
+    lost: &Lost<'_>,
     keeper: &mut dyn Keeper,
 ) -> anyhow::Result<Outcome> {
+    let failed = Outcome::Verdict(Verdict::Exit(status::FAILED));
     let mut end = End { at_ns: monotonic_ns(), status: status::FAILED, ..End::default() };
-    end.exit = Exit { code: None, signal: None, cause: "supervisor-killed".into() };
+    end.exit = Exit { code: None, signal: None, cause: lost.why.cause().into() };
     end_tree(&mut end, shared.others.clone());
+    if lost.why == Why::Failed && lost.target.is_none() {
+        keeper.discard();
+        return Ok(failed);
+    }
     let log = resumed_log(plan, shared);
     let echo = Echo::start(fd::duplicate(2).context("our stderr")?, log.is_some());
+    let left = drain(plan, shared, lost.ours, log, &echo)?;
+    let stuck = left.is_none();
+    let left = left.unwrap_or_else(|| left::saved(&shared.ring));
+    let source = plan.source.as_ref();
+    outcome::count(&mut end, &left, &shared.ring, source);
+    let Left { book, mut log, .. } = left;
+    if let Some(source) = source {
+        source.remove();
+    }
+    // A log that can be read again tells more than the sums in the ring, unless lines are missing in it.
+    let whole = log.as_ref().is_some_and(|log| log.is_regular() && log.lost().bytes == 0);
+    let mut run = plan.run.clone();
+    run.pid = lost.target;
+    echo.drain(ECHO_PATIENCE);
+    end.counters.echo_lost_bytes = echo.lost();
+    end.partial = Some(why_partial(lost, stuck));
+    run.end = Some(end);
+    let made = keeper.finished(&mut run, (!whole).then_some(book), None);
+    if let Some(log) = &mut log {
+        outcome::close_log(log, &run);
+    }
+    outcome::show(&made, &echo);
+    if lost.why == Why::Killed {
+        echo.say("the supervisor process was killed; the target was ended, and the report is partial");
+    }
+    echo.drain(ECHO_PATIENCE);
+    Ok(failed)
+}
+
+/// What was printed and is not in the log yet. `None` when a disk (or a pipe that nobody reads) holds it up.
+fn drain(
+    plan: &Plan,
+    shared: &Shared,
+    ours: &OwnedFd,
+    log: Option<LogFile>,
+    echo: &Echo,
+) -> anyhow::Result<Option<Left>> {
     let rest = ours.try_clone().context("a descriptor")?;
     let (ring, source) = (Arc::clone(&shared.ring), plan.source.as_ref());
     let mut consumer = Consumer::new(ring, source, log, echo.share(), plan.echo).reading(&plan.run);
@@ -51,30 +122,8 @@ pub fn finish(
         drain_pipe(&mut consumer, &rest);
         consumer.finish()
     });
-    let left = draining.context("a thread for the rest of the log")?.finish(&shared.ring, DISK_PATIENCE);
-    let stuck = left.is_none();
-    let left = left.unwrap_or_else(|| left::saved(&shared.ring));
-    outcome::count(&mut end, &left, &shared.ring, source);
-    let Left { book, mut log, .. } = left;
-    if let Some(source) = source {
-        source.remove();
-    }
-    // A log that can be read again tells more than the sums in the ring, unless lines are missing in it.
-    let whole = log.as_ref().is_some_and(|log| log.is_regular() && log.lost().bytes == 0);
-    let mut run = plan.run.clone();
-    run.pid = target;
-    echo.drain(ECHO_PATIENCE);
-    end.counters.echo_lost_bytes = echo.lost();
-    end.partial = Some(why_partial(target, stuck));
-    run.end = Some(end);
-    let made = keeper.finished(&mut run, (!whole).then_some(book), None);
-    if let Some(log) = &mut log {
-        outcome::close_log(log, &run);
-    }
-    outcome::show(&made, &echo);
-    echo.say("the supervisor process was killed; the target was ended, and the report is partial");
-    echo.drain(ECHO_PATIENCE);
-    Ok(Outcome::Verdict(Verdict::Exit(status::FAILED)))
+    let draining = draining.context("a thread for the rest of the log")?;
+    Ok(draining.finish(&shared.ring, DISK_PATIENCE))
 }
 
 /// The log, from where the supervisor saved last that it is whole.
@@ -87,10 +136,15 @@ fn resumed_log(plan: &Plan, shared: &Shared) -> Option<LogFile> {
     Some(LogFile::resume(file, log.path.display().to_string(), offset))
 }
 
-fn why_partial(target: Option<i32>, stuck: bool) -> String {
-    let what = if target.is_some() { "the target was ended" } else { "the target may not have been started" };
+fn why_partial(lost: &Lost<'_>, stuck: bool) -> String {
+    let why = match lost.why {
+        Why::Killed => "hrx-wrap's supervisor process was killed",
+        Why::Failed => "hrx-wrap could not set up the run",
+    };
+    let started = lost.target.is_some();
+    let what = if started { "the target was ended" } else { "the target may not have been started" };
     let disk = if stuck { outcome::DISK_STUCK } else { "" };
-    format!("hrx-wrap's supervisor process was killed, so {what}{disk}")
+    format!("{why}, so {what}{disk}")
 }
 
 /// The target dies with its parent; what it left behind has come to us.

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+pub mod disk;
 pub mod llama_cpp;
 pub mod terminal;
 pub mod traces;

@@ -186,6 +186,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "closed")) closed();
     else if (!strcmp(what, "threads")) threads(atoi(argv[2]), atoi(argv[3]));
     else if (!strcmp(what, "children")) children(argv[0]);
+    else if (!strcmp(what, "count")) for (int i = 0; i < atoi(argv[3]); i++) fprintf(stderr, "%s %d end\n", argv[2], i);
     else if (!strcmp(what, "one")) fprintf(stderr, "%s\n", argv[2]);
     else if (!strcmp(what, "strict")) {
         /* From here on every system call but write and exit is SIGKILL. */

@@ -55,7 +55,8 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that ended it, when one did.
     pub signal: Option<i32>,
-    /// What brought it about: `exited`, `signal`, `timeout`, `killed-after-grace`, `hrx-wrap-killed`, `supervisor-killed`, `unkillable`.
+    /// What brought it about: `exited`, `signal`, `timeout`, `killed-after-grace`, `hrx-wrap-killed`, `supervisor-killed`,
+    /// `supervisor-failed`, `unkillable`.
     pub cause: String,
 }
 
@@ -85,9 +86,9 @@ pub struct Counters {
     pub stall_ns: u64,
     /// The longest wait, ns.
     pub longest_stall_ns: u64,
-    /// Lines that the log could not take.
+    /// Lines of the target's that the log could not take.
     pub log_lost_lines: u64,
-    /// Bytes of the log that it could not take.
+    /// Bytes of theirs, as the log would have them, that it could not take.
     pub log_lost_bytes: u64,
     /// Bytes that could not be passed through to our own stderr.
     pub echo_lost_bytes: u64,

@@ -185,19 +185,19 @@ impl Consumer {
     /// Writes what gathered, then saves how far it is and gives the ring's room back.
     pub fn flush(&mut self) {
         if let Some(log) = &mut self.log {
-            let lost = log.lost();
+            let mut whole = true;
             if log.is_regular() {
-                log.append(&self.text);
+                whole = log.append(&self.text);
             } else {
                 let skip = self.text.len().min(self.repeated as usize);
                 self.repeated -= skip as u64;
                 for piece in Pieces(&self.text[skip..]) {
-                    log.append(piece);
+                    whole &= log.append(piece);
                     self.handed += piece.len() as u64;
                     self.ring.note_handed(self.handed);
                 }
             }
-            if log.lost() != lost {
+            if !whole {
                 self.process = None;
             }
         }

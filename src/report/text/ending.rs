@@ -86,6 +86,7 @@ fn exit(end: &End, run: &Run) -> String {
         }
         "hrx-wrap-killed" => "; hrx-wrap was killed".to_owned(),
         "supervisor-killed" => "; hrx-wrap's supervisor was killed".to_owned(),
+        "supervisor-failed" => "; hrx-wrap could not set up the run".to_owned(),
         "unkillable" => "; it could not be killed".to_owned(),
         _ => String::new(),
     };

@@ -407,15 +407,20 @@ fn a_pty_that_closes_is_an_end_of_file_and_not_an_error() {
 
 // Idle.
 
-/// CPU time of a process as the scheduler counts it. Its ticks are no measure of one that sleeps from timer to timer: they see
-/// who runs when the timer's interrupt comes.
-fn cpu_time(pid: i32) -> Duration {
+/// CPU time of a process as the scheduler counts it, and how often one of its threads went to sleep, which is how often one woke.
+fn idling(pid: i32) -> (Duration, u64) {
     let clock = nix::time::ClockId::pid_cpu_clock_id(nix::unistd::Pid::from_raw(pid)).unwrap();
-    clock.now().unwrap().into()
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let slept = |task: std::fs::DirEntry| -> u64 {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+    };
+    (clock.now().unwrap().into(), tasks.map(slept).sum())
 }
 
 #[test]
-fn idle_it_uses_under_one_percent_of_a_core_whatever_is_closed() {
+fn idle_it_wakes_for_its_samples_and_for_nothing_else_whatever_is_closed() {
     let closings: [&[&str]; 4] = [
         &[],
         &["--close", "0", "--close", "1"],
@@ -439,13 +444,19 @@ fn idle_it_uses_under_one_percent_of_a_core_whatever_is_closed() {
         });
     }
     let pids: Vec<[i32; 2]> = runs.iter().map(|r| [r.pid(), common::supervisor_of(r.pid())]).collect();
-    let sum = |pids: &[i32; 2]| pids.iter().map(|p| cpu_time(*p)).sum::<Duration>();
-    let before: Vec<Duration> = pids.iter().map(sum).collect();
+    let sum = |pids: &[i32; 2]| {
+        pids.iter().map(|p| idling(*p)).fold((Duration::ZERO, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    };
+    let before: Vec<_> = pids.iter().map(sum).collect();
     let since = std::time::Instant::now();
     wait_until("three seconds of idling", || since.elapsed().as_secs() >= 3);
     for (pids, before) in pids.iter().zip(before) {
-        let used = sum(pids) - before;
-        assert!(used < since.elapsed() / 100, "{used:?} in 3 s");
+        let (now, seconds) = (sum(pids), since.elapsed().as_secs_f64());
+        // 20 samples a second, and some room. What a wake costs is the machine's matter (55 to 330 µs were seen on one), so the
+        // share of a core that this comes to is measured by a bench; here a loop that never sleeps has to show.
+        let woke = (now.1 - before.1) as f64;
+        assert!(woke > 2.0 * seconds && woke < 28.0 * seconds, "it woke {woke} times in {seconds} s");
+        assert!((now.0 - before.0).as_secs_f64() < seconds / 5.0, "{:?} in {seconds} s", now.0 - before.0);
     }
     for running in runs {
         running.signal(15);

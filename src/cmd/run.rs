@@ -34,7 +34,7 @@ use crate::sys::{clock, host, term};
 /// # Errors
 /// We failed before anything was started: status 125.
 pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
-    room::check()?;
+    room::check(inherited.len())?;
     let program = args.command.first().cloned().unwrap_or_default();
     let paths = search::candidates(&program, std::env::var_os("PATH").as_deref());
     if !paths.iter().any(|p| p.symlink_metadata().is_ok()) {

@@ -115,3 +115,13 @@ fn without_a_terminal_there_is_no_line() {
     assert!(!done.err().contains('\u{1b}') && !done.err().contains("hrx-wrap"), "{}", done.err());
     assert_eq!(done.err().lines().count(), 300);
 }
+
+#[test]
+fn a_terminal_that_does_not_know_its_width_has_a_whole_line() {
+    let dir = Dir::new("width");
+    let script = format!("stty cols 0; exec {BIN} --progress --stdio pipe --log l --report r -- sleep 60");
+    let terminal = Terminal::with(&["sh", "-c", &script], dir.path());
+    // Cut to the narrowest line this would be "hrx-wrap 0:00  0 li".
+    terminal.wait_for("0 lines");
+    terminal.keys(b"\x03");
+}

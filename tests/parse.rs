@@ -115,6 +115,15 @@ fn a_folder_whose_trace_lacks_lines_is_partial_whatever_its_record_says() {
         (&report["partial"]["is"], format!("PARTIAL: {}", report["partial"]["why"].as_str().unwrap())),
         (&true.into(), cut)
     );
+    // The same where the record says that the disk did not take them.
+    let record = dir.json("run/run.json");
+    let mut lossy = record.clone();
+    lossy["end"]["counters"]["log_lost_lines"] = (counted - there as u64).into();
+    std::fs::write(dir.join("run/run.json"), lossy.to_string()).unwrap();
+    let missing = counted - there as u64;
+    let told = format!("PARTIAL: the trace lacks {missing} lines of {counted}: the disk did not take them");
+    assert_eq!(first(&parse(&dir, "run")), told);
+    std::fs::write(dir.join("run/run.json"), record.to_string()).unwrap();
     std::fs::remove_file(dir.join("run/trace.log")).unwrap();
     let done = parse(&dir, "run");
     assert_eq!(

@@ -247,6 +247,11 @@ fn a_timeline_without_a_kept_trace_is_refused_with_the_remedy() {
     assert_eq!(done.code(), Some(0), "{}", done.err());
     parse(&dir, &["l", "--json", "r.json"]);
     checked(&dir, "t.pftrace", "r.json");
+    // What goes wrong with a picture costs no other report.
+    let done = parse(&dir, &["l", "--timeline", "absent/t.pftrace"]);
+    assert_eq!(done.code(), Some(2));
+    assert!(done.complaint().contains("cannot write absent/t.pftrace"), "{}", done.err());
+    assert!(done.out().contains("the target exited with 0"), "{}", done.out());
 }
 
 #[test]

@@ -463,3 +463,17 @@ fn the_user_can_override_the_switch() {
     let done = wrap(words).run();
     assert!(done.err().contains("NO DISPATCH WAS TRACED"), "{}", done.err());
 }
+
+#[test]
+fn where_most_lines_are_torn_that_is_the_reason_for_no_dispatch() {
+    let dir = Dir::new("torn-lines");
+    let torn = (1..6).map(|n| format!("{n}00 hrx debug serial: beg{n}hello\n"));
+    let list = "900 hrx debug serial: begin phase=command-list list=main\n".to_owned();
+    std::fs::write(dir.join("t.log"), torn.chain([list]).collect::<String>()).unwrap();
+    let done = wrap(["parse", "t.log"]).cwd(dir.path()).run();
+    assert!(
+        done.out().contains("; 5 lines of it were torn by another writer's text: --stamp source"),
+        "{}",
+        done.out()
+    );
+}

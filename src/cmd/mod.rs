@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod demo;
 pub mod demo_target;
+pub mod environment;
 pub mod files;
 pub mod found;
 pub mod keep;

@@ -140,7 +140,6 @@ fn write(args: &ParseArgs, subject: &Subject<'_>, spool: Option<Spool>) -> anyho
         deliver(path, json_text(subject).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    pictures(args, subject, spool)?;
     let stdout = [&args.json, &args.tables.csv, &args.tables.markdown, &args.pictures.html];
     let taken = args.report.is_none() && stdout.into_iter().flatten().any(|p| is_dash(p));
     if !taken {
@@ -148,7 +147,8 @@ fn write(args: &ParseArgs, subject: &Subject<'_>, spool: Option<Spool>) -> anyho
         deliver(to, text::report(subject).as_bytes())
             .with_context(|| format!("cannot write {}", to.display()))?;
     }
-    Ok(())
+    // They come last: what can go wrong with them costs no other report.
+    pictures(args, subject, spool)
 }
 
 /// Writes the page and the timeline, where they are asked for.

@@ -1,13 +1,12 @@
 //! `hrx-wrap [run] -- CMD`: from the command line to the verdict.
 
-use std::collections::BTreeMap;
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use crate::cli::sampling::{LookArgs, SamplingArgs};
 use crate::cli::split::VerboseBy;
@@ -15,11 +14,10 @@ use crate::cli::{EchoArg, RunArgs, SortArg, Stdio, TableArgs, UnitArg};
 use crate::cmd::files::expand;
 use crate::cmd::keep::Kept;
 use crate::cmd::places::Places;
-use crate::cmd::{search, stamp};
+use crate::cmd::{environment, search, stamp};
 use crate::core::memory::seen::Sampling;
 use crate::core::run::{Changed, Clock, Host, Limits, Run, SCHEMA, Tool};
 use crate::core::signals;
-use crate::core::split::packed::SWITCH as HOST_WEIGHTS;
 use crate::core::text::printable;
 use crate::live::echo::Mode;
 use crate::live::front::{self, Outcome};
@@ -57,7 +55,7 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
     let plan = Plan {
         command: args.command.iter().cloned().chain(appended(args).into_iter().map(OsString::from)).collect(),
         candidates: search::for_exec(&paths),
-        environment: environment(&record.changed.env)?,
+        environment: environment::with(&record.changed.env)?,
         pty: is_pty(args.stdio),
         timeout_ns: timeout(args),
         kill_after_ns: args.kill_after,
@@ -82,42 +80,6 @@ pub fn run(args: &RunArgs, inherited: Vec<RawFd>) -> anyhow::Result<Verdict> {
             Err(error)
         }
     }
-}
-
-/// The variables that the target gets: ours first, so that the user's own win.
-fn changed_env(args: &RunArgs) -> Vec<String> {
-    let mut set = Vec::new();
-    if args.profile {
-        set.push("GGML_HRX_DEBUG_SERIAL_EXECUTION=1".to_owned());
-    }
-    if let Some(n) = args.programs {
-        set.push(format!("GGML_HRX_DEBUG_SERIAL_PROGRAM_COMMANDS={n}"));
-    }
-    if let Some((from, to)) = args.commands {
-        set.push(format!("GGML_HRX_DEBUG_SERIAL_START_COMMAND={from}"));
-        set.push(format!("GGML_HRX_DEBUG_SERIAL_END_COMMAND={to}"));
-    }
-    if args.split.split {
-        set.push(format!("{HOST_WEIGHTS}=1"));
-        if args.split.verbose_by.is_none_or(|by| by == VerboseBy::Env) {
-            // Level 4 prints each buffer once and nothing a token; llama.cpp of before 2024-09 prints them anyway.
-            set.push("LLAMA_ARG_LOG_VERBOSITY=4".to_owned());
-        }
-    }
-    set.extend(args.env.iter().cloned());
-    set
-}
-
-/// What the environment has of the backend's switches already, but for those that are `set` anew.
-fn inherited_switches(set: &[String]) -> Vec<String> {
-    let anew = |name: &str| set.iter().any(|v| v.split_once('=').is_some_and(|(own, _)| own == name));
-    let all = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.to_str().filter(|name| name.starts_with("GGML_HRX_") && !anew(name))?;
-        Some(format!("{name}={}", printable(value.as_bytes())))
-    });
-    let mut all: Vec<String> = all.collect();
-    all.sort_unstable();
-    all
 }
 
 /// The arguments that the target gets behind its own: llama-bench knows no other way to be asked for its log.
@@ -174,6 +136,7 @@ fn places(args: &RunArgs, record: &Run) -> Places {
 
 /// The record as far as it is known before the start.
 pub fn record(args: &RunArgs) -> Run {
+    let set = environment::changed(args);
     let words = args.command.iter().map(|w| printable(w.as_bytes())).collect();
     let now = SystemTime::now();
     Run {
@@ -185,8 +148,8 @@ pub fn record(args: &RunArgs) -> Run {
         split: args.split.split,
         packed_pattern: args.reading.packed_pattern.as_ref().map(|p| p.as_str().to_owned()),
         max_unattributed_percent: args.reading.max_unattributed,
-        changed: Changed { env: changed_env(args), args: appended(args) },
-        inherited: inherited_switches(&changed_env(args)),
+        inherited: environment::inherited(&set),
+        changed: Changed { env: set, args: appended(args) },
         host: Host { name: host::name(), kernel: host::kernel() },
         clock: Clock {
             name: "CLOCK_MONOTONIC".to_owned(),
@@ -267,22 +230,6 @@ pub fn tool() -> Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("HRX_WRAP_COMMIT").map(str::to_owned),
     }
-}
-
-/// The caller's environment with the user's variables in it. Order and repeats are the caller's.
-fn environment(set: &[String]) -> anyhow::Result<Vec<CString>> {
-    let set: BTreeMap<&str, &str> = set.iter().filter_map(|v| v.split_once('=')).collect();
-    let mut all: Vec<OsString> = Vec::new();
-    for (name, value) in std::env::vars_os() {
-        if !name.to_str().is_some_and(|n| set.contains_key(n)) {
-            let mut both = name;
-            both.push("=");
-            both.push(value);
-            all.push(both);
-        }
-    }
-    all.extend(set.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
-    all.iter().map(|v| CString::new(v.as_bytes()).context("a variable holds a NUL byte")).collect()
 }
 
 const ENOENT: i32 = 2;

@@ -285,3 +285,22 @@ fn a_program_whose_end_line_is_lost_ends_where_the_next_one_begins() {
         [(Track::Programs(0), 5, Some(begins), true), (Track::Programs(0), begins, Some(trace.now), false)]
     );
 }
+
+#[test]
+fn a_log_that_lacks_lines_is_marked() {
+    let mut run = Run { end: Some(End::default()), ..Run::default() };
+    let mut words = |lost: u64| {
+        run.end.as_mut().unwrap().counters.log_lost_lines = lost;
+        let mut picture = Picture::default();
+        let beside = Beside { run: &run, memory: None, phases: &[] };
+        marks(&mut picture, &beside, &Plan::everything(), &Drawn::default());
+        picture
+            .marks
+            .into_iter()
+            .map(|m| m.0)
+            .filter(|words| words.starts_with("NOT WHOLE"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words(0), [""; 0]);
+    assert_eq!(words(7), ["NOT WHOLE: the log lacks 7 lines that the disk did not take"]);
+}

@@ -177,9 +177,10 @@ pub enum Children {
 pub fn next_change() -> Children {
     let flags = libc::WEXITED | libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: the kernel writes one siginfo; zeroed memory is a valid one in any case.
-    let (result, info) =
-        unsafe { (libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags), info.assume_init()) };
+    // SAFETY: the kernel writes one siginfo at most.
+    let result = unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags) };
+    // SAFETY: zeroed memory is a valid siginfo in any case.
+    let info = unsafe { info.assume_init() };
     if result < 0 {
         return Children::None;
     }

@@ -118,8 +118,8 @@ impl Inbox {
     /// No descriptor is left.
     pub fn open(set: &Set) -> io::Result<Inbox> {
         // SAFETY: −1 asks for a new descriptor; the set is initialised.
-        let fd =
-            check(unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        let fd = unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        let fd = check(fd)?;
         // SAFETY: the descriptor is new and nobody else's.
         Ok(Inbox(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
